@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
 
 from rdcnlab.engines.kernel import plan
-from rdcnlab.fields.errors import InputError
+from rdcnlab.engines.kernel.observe import observed
+from rdcnlab.engines.kernel.plan import hosts, probes
+from rdcnlab.engines.kernel.trace import turns
+from rdcnlab.engines.network import numbers
+from rdcnlab.engines.network.ocs import rules
+from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.ideal import ideal_ns
 from tests.engines.conftest import RunGuest
@@ -44,17 +50,65 @@ def test_a_flow_needs_no_rule_where_it_takes_the_usual_way() -> None:
 def test_too_many_rules_are_an_error_before_the_run() -> None:
     workload = {"name": "w", "sizes": "1 kB", "arrivals": {"interval": "1 us"}, "count": 12_000}
     network = {"fabric": "leaf-spine", "leaves": 2, "spines": 8, "hosts": 4}
-    scenario = Scenario.from_dict({"network": network, "workloads": [workload], "limit": "1 s"})
+    # with a program, addresses tell its packets apart, and cannot tell ways
+    program = {"host": "h1", "run": "true"}
+    data = {"network": network, "workloads": [workload], "programs": [program], "limit": "1 s"}
+    scenario = Scenario.from_dict(data)
     with pytest.raises(InputError, match=r"the switch leaf1 would need .* rules, and it can have 4096") as caught:
         plan.compile_plan(scenario)
     assert len(str(caught.value)) < 400
 
 
 def test_long_lists_are_named_by_their_number() -> None:
-    flows = [{"name": f"f{n}", "src": "h1", "dst": "h2", "size": 1} for n in range(40_001)]
-    with pytest.raises(InputError, match="40001 items") as caught:
+    flows = [{"name": f"f{n}", "src": "h1", "dst": "h2", "size": 1} for n in range(100_001)]
+    with pytest.raises(InputError, match="100001 items") as caught:
         Scenario.from_dict({"network": {"fabric": "leaf-spine"}, "flows": flows})
     assert len(str(caught.value)) < 200
     with pytest.raises(InputError, match="there is no host 'h1001'") as caught:
         fabric(100, 10, [("h1", "h1001")])
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("ports", [numbers.PORTS, 300])
+def test_addresses_of_ways_and_shared_ports_change_no_table(
+    run_guest: RunGuest, monkeypatch: pytest.MonkeyPatch, ports: int
+) -> None:
+    """What many flows need is as good as a rule and a port for each: the same bytes."""
+    workloads = [
+        {"name": "web", "sizes": "cache", "at_most": "50 kB", "arrivals": {"poisson": "20 us"}, "count": 400},
+        {"name": "ask", "sizes": "10 kB", "rounds": 3, "arrivals": {"poisson": "50 us"}, "count": 100},
+    ]
+    network = {"fabric": "leaf-spine", "leaves": 3, "spines": 4, "hosts": 3}
+    scenario = Scenario.from_dict({"network": network, "workloads": workloads, "limit": "1 s", "seed": 2})
+    usual = run_guest(scenario)
+    compiled = importlib.import_module("rdcnlab.engines.network")
+    places: list[Any] = [compiled, probes, hosts, turns, observed]
+    for place in places:
+        monkeypatch.setattr(place, "PORTS", ports)
+    for place in (compiled, rules):
+        monkeypatch.setattr(place, "MOST_RULES", 50)
+    compiled._compiled.cache_clear()
+    try:
+        asked = plan.compile_plan(scenario)
+        assert max(len(switch["rules"]) for switch in asked["switches"]) <= 50
+        assert {flow["line"].split()[6] for flow in asked["flows"]} == {str(5001 + n) for n in range(min(ports, 500))}
+        assert run_guest(scenario).digest == usual.digest
+    finally:
+        compiled._compiled.cache_clear()
+
+
+def test_flows_that_have_a_port_in_turn_must_not_overlap(run_guest: RunGuest, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = importlib.import_module("rdcnlab.engines.network")
+    for place in (compiled, probes, hosts, turns, observed):
+        monkeypatch.setattr(place, "PORTS", 4)
+    for place in (compiled, rules):
+        monkeypatch.setattr(place, "MOST_RULES", 8)
+    workload = {"name": "w", "sizes": "1 MB", "arrivals": {"interval": "10 us"}, "count": 8}
+    scenario = Scenario.from_dict({"network": {"fabric": "leaf-spine"}, "workloads": [workload], "limit": "1 s"})
+    with pytest.raises(RunError, match=r"flow w\.5 begins while flow w\.1 goes on, whose port it has"):
+        run_guest(scenario)
+    later = scenario.with_(**{"workloads.w.arrivals": {"interval": "10 ms"}})
+    assert run_guest(later).tables["flows"]["finished"].all()
+    waiting = scenario.with_(workloads=[workload, {**workload, "name": "v", "after": "w"}])
+    with pytest.raises(InputError, match=r"at most 4, because flow v.1 waits for others"):
+        plan.compile_plan(waiting)

@@ -234,7 +234,7 @@ def test_only_workloads_draw_flows(two_flows: Scenario) -> None:
 
 def test_an_error_about_a_long_list_has_its_length(two_flows: Scenario) -> None:
     flow = two_flows.to_dict()["flows"][0]
-    with pytest.raises(InputError, match="flows: 40001 items is not possible; it must be at most 40000 items"):
+    with pytest.raises(InputError, match="flows: 100001 items is not possible; it must be at most 100000 items"):
         two_flows.with_(flows=[{**flow, "name": f"f{number}"} for number in range(MOST_FLOWS + 1)])
 
 

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rdcnlab.engines.network.addresses import of_subflow
-from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK
+from rdcnlab.engines.network.aliases import Aliases, aliases
+from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK, MOST_RULES, PORTS
 from rdcnlab.engines.network.optics import Light, Waiting, lights, waiting
 from rdcnlab.engines.network.parts import Line, Station, Trunk, lines_and_trunks, stations
 from rdcnlab.engines.network.tree import spanning_tree
@@ -157,6 +158,33 @@ class Network:
         """Numbers of the lines that frames to broadcast, multicast and unknown addresses take between switches."""
         return spanning_tree(self.lines)
 
+    @functools.cached_property
+    def aliases(self) -> Aliases | None:
+        """Numbers of ways that addresses stand for; None if each flow has rules of its own.
+
+        That is so where switches have room for them, in ns-3, whose switches have, and where flows do more than take
+        one of several constant ways.
+        """
+        # a flow has at most two rules in a switch, so that most scenarios need not be looked at
+        if self.scenario.engine.kind != "kernel" or 2 * len(self.scenario.flows) <= MOST_RULES - len(self.stations):
+            return None
+        return aliases(self) if self._has_too_many_rules() else None
+
+    def _has_too_many_rules(self) -> bool:
+        """Return whether flows would need more rules than a switch can have, beside one for each host."""
+        counts = dict.fromkeys(self.switches, len(self.stations))
+        for way in self.ways:
+            for name in way.steps:
+                usual = self.scenario.network.graph.choices(name, way.route.last)[:1]
+                counts[name] += len(way.flows) * ([way.steps[name].targets[0]] != usual)
+        return max(counts.values()) > MOST_RULES
+
+    @functools.cached_property
+    def turns(self) -> tuple[int, ...]:
+        """Indices of flows in the order of their starts; each has the next port, as long as there are ports."""
+        starts = self.scenario.start_times()
+        return tuple(sorted(range(len(starts)), key=starts.__getitem__))
+
     def line(self, switch: int, link: str) -> Line:
         """Return the line of a link at a switch."""
         return self._lines[switch, link]
@@ -221,9 +249,32 @@ def _compiled(scenario: Scenario, _paths: tuple[str, ...]) -> Network:
     if most > LAST_CLASS:
         raise InputError.of("flows", f"{most} classes of traffic", f"at most {LAST_CLASS}; fewer timetables do it")
     ports = {flow.name: FIRST_PORT + index for index, flow in enumerate(scenario.traffic)}
-    return Network(
+    network = Network(
         scenario, names, kinds, stations(scenario, numbers), lines, trunks, ports, ways, classes, light, queues
     )
+    if len(scenario.traffic) > PORTS:
+        _share_ports(network, ports)
+    return network
+
+
+def _share_ports(network: Network, ports: dict[str, int]) -> None:
+    """Let flows that begin later have the ports of earlier ones.
+
+    Raises
+    ------
+    InputError
+        Ports tell flows apart in switches, or nobody knows before the run when a flow begins.
+    """
+    flows = network.scenario.flows
+    waiting = next((flow for flow in flows if flow.after is not None), None)
+    if waiting is not None or network.aliases is None:
+        reason = (
+            f"flow {waiting.name} waits for others" if waiting is not None else "switches tell flows apart by ports"
+        )
+        allowed = f"at most {PORTS}, because {reason}"
+        raise InputError.of("flows", f"{len(network.scenario.traffic)} flows", allowed)
+    for turn, index in enumerate(network.turns):
+        ports[flows[index].name] = FIRST_PORT + turn % PORTS
 
 
 def _classes(

@@ -22,8 +22,11 @@ AHEAD_EACH_NS = 10**6
 #: Date that captures give to the start of a scenario, in ns since 1970. It means nothing, but all times are positive.
 DATE_NS = 1_700_000_000 * 10**9
 
-#: TCP or UDP port of the first flow.
-FIRST_PORT = 5001
+#: TCP or UDP port of the first flow, and how many ports flows have. With more flows, those that begin later have the
+#: ports of earlier ones, which must have ended.
+FIRST_PORT, PORTS = 5001, 40_000
+#: Rules that a switch can have, as the kernel's ``OCS_RULE_COUNT_MAX``.
+MOST_RULES = 4096
 #: Class of the first flow; class 0 is not used.
 FIRST_CLASS = 1
 #: ``ocs`` ids of targets that are not links, as in the kernel's ``include/uapi/linux/ocs.h``.

@@ -20,7 +20,7 @@ def table(numbering: Numbering, acks: NDArray[Any], flows: pd.DataFrame) -> pd.D
     frame = frame[frame["time"] >= 0]
     if numbering.scenario.probes.tcp == "bin":
         # Records are ordered by time, so the last record of each flow and bin is kept.
-        key = frame["time"] // numbering.scenario.probes.bin * 65536 + frame["dport"]
+        key = frame["time"] // numbering.scenario.probes.bin * 2**20 + frame["dport"]
         frame = frame[~key.duplicated(keep="last").to_numpy()]
     frame = frame.assign(flow=numbering.names(frame.to_records(index=False)))
     mss = frame["flow"].map(dict(zip(flows["flow"], flows["mss_B"], strict=True)))

@@ -23,8 +23,8 @@ from rdcnlab.scenario.workloads.workload import SINGLE, Workload
 if TYPE_CHECKING:
     from rdcnlab.scenario.network import Network
 
-#: Largest number of flows of a scenario: each has a port of its own, which tells flows apart in the network.
-MOST_FLOWS = 40_000
+#: Largest number of flows of a scenario.
+MOST_FLOWS = 100_000
 
 
 def drawn(workloads: Sequence[Workload], network: Network, seed: int, limit: int, stated: int = 0) -> tuple[Flow, ...]:

@@ -115,7 +115,8 @@ def host(spec: dict[str, Any], index: int, bucket: dict[str, int], known: Iterab
     """Set up the network of a host, whose namespace the caller is in."""
     route = Route()
     route.up()
-    route.address(index, spec["ip"], spec["prefix"])
+    for ip in (spec["ip"], *spec.get("aliases", ())):
+        route.address(index, ip, spec["prefix"])
     route.up(index)
     route.neighbours(index, known)
     route.token_bucket(index, bucket)

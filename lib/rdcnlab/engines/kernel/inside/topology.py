@@ -137,7 +137,9 @@ def neighbours(plan: dict[str, Any]) -> dict[str, list[bytes]]:
     In a large network a host knows those with which it has flows, and one with programs all others with programs.
     """
     packed = {
-        spec["name"]: [route.neighbour(address, spec["mac"]) for address in (spec["ip"], *spec["more"])]
+        spec["name"]: [
+            route.neighbour(address, spec["mac"]) for address in (spec["ip"], *spec["more"], *spec.get("aliases", ()))
+        ]
         for spec in plan["hosts"]
     }
     partners: dict[str, dict[str, None]] = {name: {} for name in packed}

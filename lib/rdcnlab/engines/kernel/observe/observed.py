@@ -12,11 +12,11 @@ import pyarrow as pa
 from rdcnlab.engines import observation
 from rdcnlab.engines.kernel.observe import captures, programs
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
-from rdcnlab.engines.kernel.trace import FIELDS, attribution, fields, own_queues, records
+from rdcnlab.engines.kernel.trace import FIELDS, attribution, fields, own_queues, records, turns
 from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.network import Network, compile_network
 from rdcnlab.engines.network.flows import is_timed
-from rdcnlab.engines.network.numbers import START_NS
+from rdcnlab.engines.network.numbers import PORTS, START_NS
 from rdcnlab.engines.observation import Numbering, Records, throughput
 from rdcnlab.engines.observation.numbering import SNAPSHOTS, STANDING, counts
 from rdcnlab.engines.schema import SCHEMAS
@@ -50,6 +50,8 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     if scenario.programs:
         end_ns = programs.end_ns(directory)
         seen = {name: attribution.attributed(network, rows[rows["time"] <= end_ns]) for name, rows in seen.items()}
+    if len(scenario.flows) > PORTS:
+        seen = {name: turns.numbered(network, rows, flows) for name, rows in seen.items()}
     counted = Records(
         slots=seen["ocs_slot"],
         arrivals=seen["ocs_enqueue"],

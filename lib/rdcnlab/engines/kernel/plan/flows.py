@@ -25,8 +25,11 @@ def line(network: Network, flow: Flow, *, here: bool) -> str:
 
     The guest replaces ``@src`` and ``@dst`` by process ids and ``@start`` by the start time.
     """
-    port, sender = network.ports[flow.name], network.stations[flow.src].ip
-    ends = ["@src", "@dst", sender, network.stations[flow.dst].ip, port]
+    port, sender, receiver = network.ports[flow.name], network.stations[flow.src].ip, network.stations[flow.dst].ip
+    if network.aliases is not None:
+        index = network.scenario.numbers[flow.name]
+        sender, receiver = (network.aliases.address(network, index, back=back) for back in (True, False))
+    ends = ["@src", "@dst", sender, receiver, port]
     if by_loop(network.scenario, flow):
         size = network.scenario.total_B(flow)
         own = [flow.cc, flow.initiator, *_of_application(network, flow)]
@@ -94,6 +97,7 @@ def _of_application(network: Network, flow: Flow) -> list[str]:
         "write": None if flow.rate is None else write_B(network.scenario, flow),
         "on": flow.on,
         "off": flow.off,
+        "bound": None if network.aliases is None else 1,
         "replay": None if flow.replay is None else flow.replay.count,
     }
     return [str(word) for name, value in given.items() if value is not None for word in (name, value)]

@@ -7,7 +7,8 @@ from typing import Any
 
 from rdcnlab.engines.kernel.build import own as own_build
 from rdcnlab.engines.network import Network, Station, mptcp
-from rdcnlab.engines.network.numbers import FIRST_PORT
+from rdcnlab.engines.network.aliases import of_way
+from rdcnlab.engines.network.numbers import FIRST_PORT, PORTS
 from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.additions import additions
@@ -67,6 +68,7 @@ def host(network: Network, station: Station) -> dict[str, Any]:
         "ip": station.ip,
         "prefix": 8,
         "more": _addresses(network, given.name),
+        **({} if network.aliases is None else {"aliases": [of_way(station.ip, way) for way in network.aliases.used]}),
         "subflows": _subflows(scenario, given.name),
         "sysctls": _own_sysctls(scenario, given.name),
         "mac": station.mac,
@@ -80,12 +82,16 @@ def host(network: Network, station: Station) -> dict[str, Any]:
 
 def _subflows(scenario: Scenario, host: str) -> int:
     """Return the largest number of subflows of a connection of a host."""
+    if not mptcp.flows(scenario):
+        return 1
     return max((scenario.subflows(flow) for flow in scenario.flows if host in (flow.src, flow.dst)), default=1)
 
 
 def _addresses(network: Network, host: str) -> list[str]:
     """Return the additional addresses of a host, which it announces to its peers."""
     scenario = network.scenario
+    if not mptcp.flows(scenario):
+        return []
     most = max((scenario.subflows(flow) for flow in scenario.flows if flow.dst == host), default=1)
     return [network.subflow_address(host, subflow) for subflow in range(1, most)]
 
@@ -119,8 +125,9 @@ def sysctls(scenario: Scenario, own: Transport | None = None) -> dict[str, str]:
     if uses_nuftcp(scenario):
         values["net.ipv4.ip_default_ttl"] = "15"  # the upper 4 bits are the version, which begins with 0
     if len(scenario.flows) > FIRST_FREE_PORT - FIRST_PORT:
+        used = min(len(scenario.flows), PORTS)
         # a port that the kernel chooses must not be a flow's: packets to it would be those of the flow
-        values["net.ipv4.ip_local_port_range"] = f"{FIRST_PORT + len(scenario.flows)} 65535"
+        values["net.ipv4.ip_local_port_range"] = f"{FIRST_PORT + used} 65535"
     if mptcp.flows(scenario):
         values["net.mptcp.scheduler"] = scenario.mptcp.scheduler
     return values

@@ -10,7 +10,7 @@ from rdcnlab.engines.kernel.switches.switch_set import Switches
 from rdcnlab.engines.kernel.trace import attribution, fields
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.flows import payload
-from rdcnlab.engines.network.numbers import DATE_NS, FIRST_PORT, START_NS, TARGET
+from rdcnlab.engines.network.numbers import DATE_NS, FIRST_PORT, PORTS, START_NS, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Port, Scenario, application
 
 #: Trace filter for events in the queue of a class, which a link serves, or no link in the dark.
@@ -43,7 +43,7 @@ def probes(network: Network, switches: Switches) -> list[dict[str, Any]]:
     packets = _packets(network)
     # the lines on a flow's way, and the line to the receiver
     places = _lines(network) + 1
-    first, last = FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1
+    first, last = FIRST_PORT, FIRST_PORT + min(len(scenario.flows), PORTS) - 1
     flow_filter = f"dport >= {first} && dport <= {last}" if scenario.flows else NOTHING
     of_programs = attribution.condition(network)
     conditions = [flow_filter] * bool(scenario.flows) + [of_programs] * bool(of_programs)

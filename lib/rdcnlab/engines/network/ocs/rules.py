@@ -8,29 +8,22 @@ from typing import Any
 
 from rdcnlab.engines.network import Network, forwarding
 from rdcnlab.engines.network.addresses import prefix
+from rdcnlab.engines.network.aliases import rules_of_ways
 from rdcnlab.engines.network.forwarding import Match
+from rdcnlab.engines.network.numbers import MOST_RULES
 from rdcnlab.fields.errors import InputError
 
 #: Priority of the rules for packets of no flow; the rules of flows come before. Those for packets of a rack's own hosts
 #: come before those for packets on their way.
 REST, OWN = 65_000, 64_000
-#: Rules that a switch can have, as the kernel's ``OCS_RULE_COUNT_MAX``.
-MOST_RULES = 4096
 
 
 def rules(network: Network, switch: int) -> list[dict[str, Any]]:
-    """Return the rules of a switch: for each flow in both directions, and for packets of no flow."""
-    entries = forwarding.entries(network, switch)
+    """Return the rules of a switch: for flows in both directions, and for packets of no flow."""
     rest = list(_rest(network, switch))
-    # rules of programs, which match addresses only, come before those of the rest
-    usual = {} if network.scenario.programs else {rule.get("dst"): rule["class_id"] for rule in rest}
-    found = [
-        _rule(entry.number, match)
-        for entry in entries
-        for match in entry.matches
-        # what packets of no flow do anyway needs no rule of its own: thousands of flows have few other rules
-        if usual.get(match.receiver.ip) != entry.number or match.subflow is not None
-    ]
+    if network.aliases is not None:
+        return [*rules_of_ways(network, switch, network.aliases, OWN), *rest]
+    found = of_flows(network, switch, rest)
     if len(found) + len(rest) > MOST_RULES:
         reason = (
             f"the switch {network.switches[switch]} would need {len(found) + len(rest)} rules, and it can have "
@@ -41,6 +34,19 @@ def rules(network: Network, switch: int) -> list[dict[str, Any]]:
             "flows", f"{len(network.scenario.flows)} flows", f"at most {MOST_RULES} rules", reason=reason
         )
     return [*found, *rest]
+
+
+def of_flows(network: Network, switch: int, rest: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rules of flows, in both directions; `rest` are the rules for packets of no flow."""
+    # rules of programs, which match addresses only, come before those of the rest
+    usual = {} if network.scenario.programs else {rule.get("dst"): rule["class_id"] for rule in rest}
+    return [
+        _rule(entry.number, match)
+        for entry in forwarding.entries(network, switch)
+        for match in entry.matches
+        # what packets of no flow do anyway needs no rule of its own: thousands of flows have few other rules
+        if usual.get(match.receiver.ip) != entry.number or match.subflow is not None
+    ]
 
 
 def _rule(number: int, match: Match) -> dict[str, Any]:

@@ -46,7 +46,7 @@
 #include "traffic.h"
 #include "traffic_order.h"
 
-enum { MAX_FLOWS = 40960 };
+enum { MAX_FLOWS = 131072 };
 
 #define TRACE_MARKER "/sys/kernel/tracing/trace_marker"
 #define REPRODUCIBLE "/proc/sys/kernel/random/reproducible"

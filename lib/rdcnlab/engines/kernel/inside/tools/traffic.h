@@ -49,6 +49,7 @@ struct flow {
 	uint64_t on, off;		/* ns with data, ns without; 0: always with */
 	struct datagram *replay;	/* datagrams with instants of their own */
 	uint64_t replay_count;
+	bool bound;			/* its sender connects from its own address */
 	bool waited;			/* whether the run waits for its datagrams */
 	int ends, after;		/* group it belongs to, group it waits for; -1: none */
 	uint64_t offset;		/* ns from the end of that group to its start */

@@ -131,10 +131,16 @@ static void plan(uint64_t instant, struct flow *f, enum deed deed)
 
 static void begin(struct flow *f)
 {
+	static struct flow *holders[1 << 16];	/* the last flow of each port */
 	const char *server = f->asked_for ? f->src : f->dst;
-	int port = f->asked_for ? SERVER_PORTS + f->port : f->port, fd;
+	int port = f->asked_for ? SERVER_PORTS + f->port : f->port, fd, on = 1;
 	struct sockaddr_in to = at(server, port);
 
+	if (holders[f->port] && !holders[f->port]->finished)
+		die("traffic: flow %s begins while flow %s goes on, whose port it has: "
+		    "with more flows than ports, fewer may last at one time",
+		    f->name, holders[f->port]->name);
+	holders[f->port] = f;
 	visit(f->asked_for ? f->src_pid : f->dst_pid);
 	f->listener = open_here(f);
 	bind_to(f, f->listener, server, port);
@@ -144,8 +150,15 @@ static void begin(struct flow *f)
 
 	visit(f->asked_for ? f->dst_pid : f->src_pid);
 	fd = open_here(f);
-	if (f->asked_for)
+	if (f->asked_for) {
 		bind_to(f, fd, f->dst, f->port);
+	} else if (f->bound) {
+		/* the kernel chooses the port when it knows the other end */
+		if (setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on)))
+			die("traffic: flow %s: IP_BIND_ADDRESS_NO_PORT: %s", f->name,
+			    strerror(errno));
+		bind_to(f, fd, f->src, 0);
+	}
 	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) && errno != EINPROGRESS) {
 		give_up(f, "connect");
 		unfinished--;

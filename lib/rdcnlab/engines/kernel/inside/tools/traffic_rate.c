@@ -34,6 +34,8 @@ bool parse_application(struct flow *f, const char *words)
 			f->rate = value;
 		else if (!strcmp(name, "write"))
 			f->write = value;
+		else if (!strcmp(name, "bound"))
+			f->bound = value;
 		else if (!strcmp(name, "replay"))
 			f->replay_count = value;
 		else if (!strcmp(name, "on"))

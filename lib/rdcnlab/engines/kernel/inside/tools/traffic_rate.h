@@ -12,6 +12,7 @@
  *   rate BIT/S, write B     produces so much, B at a time
  *   on NS, off NS           produces nothing in every second one of these times
  *   replay N                sends the N datagrams of the file replay.PORT
+ *   bound 1                 its sender connects from the address of the plan
  *   waited                  the run waits for these datagrams
  */
 bool parse_application(struct flow *f, const char *words);
