@@ -4,20 +4,41 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from rdcnlab.engines.kernel import plan
-from rdcnlab.engines.kernel.observe import observed
-from rdcnlab.engines.kernel.plan import hosts, probes
-from rdcnlab.engines.kernel.trace import turns
 from rdcnlab.engines.network import numbers
-from rdcnlab.engines.network.ocs import rules
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.ideal import ideal_ns
 from tests.engines.conftest import RunGuest
+
+#: Modules that know how many ports and rules there are. Packages have functions of the same names.
+COMPILED, RULES, *OTHERS = (
+    importlib.import_module(f"rdcnlab.engines.{name}")
+    for name in (
+        "network", "network.ocs.rules", "kernel.plan.probes", "kernel.plan.hosts", "kernel.trace.turns",
+        "kernel.observe.observed",
+    )
+)  # fmt: skip
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, *, ports: int, most_rules: int) -> None:
+    """Let there be fewer ports for flows, and fewer rules of a switch."""
+    for place in (COMPILED, *OTHERS):
+        monkeypatch.setattr(place, "PORTS", ports)
+    for place in (COMPILED, RULES):
+        monkeypatch.setattr(place, "MOST_RULES", most_rules)
+    COMPILED._compiled.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def compiled_anew() -> Iterator[None]:
+    yield
+    COMPILED._compiled.cache_clear()
 
 
 def fabric(leaves: int, hosts: int, flows: list[tuple[str, str]], spines: int = 2, **fields: Any) -> Scenario:
@@ -81,28 +102,15 @@ def test_addresses_of_ways_and_shared_ports_change_no_table(
     network = {"fabric": "leaf-spine", "leaves": 3, "spines": 4, "hosts": 3}
     scenario = Scenario.from_dict({"network": network, "workloads": workloads, "limit": "1 s", "seed": 2})
     usual = run_guest(scenario)
-    compiled = importlib.import_module("rdcnlab.engines.network")
-    places: list[Any] = [compiled, probes, hosts, turns, observed]
-    for place in places:
-        monkeypatch.setattr(place, "PORTS", ports)
-    for place in (compiled, rules):
-        monkeypatch.setattr(place, "MOST_RULES", 50)
-    compiled._compiled.cache_clear()
-    try:
-        asked = plan.compile_plan(scenario)
-        assert max(len(switch["rules"]) for switch in asked["switches"]) <= 50
-        assert {flow["line"].split()[6] for flow in asked["flows"]} == {str(5001 + n) for n in range(min(ports, 500))}
-        assert run_guest(scenario).digest == usual.digest
-    finally:
-        compiled._compiled.cache_clear()
+    limited(monkeypatch, ports=ports, most_rules=50)
+    asked = plan.compile_plan(scenario)
+    assert max(len(switch["rules"]) for switch in asked["switches"]) <= 50
+    assert {flow["line"].split()[6] for flow in asked["flows"]} == {str(5001 + n) for n in range(min(ports, 500))}
+    assert run_guest(scenario).digest == usual.digest
 
 
 def test_flows_that_have_a_port_in_turn_must_not_overlap(run_guest: RunGuest, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = importlib.import_module("rdcnlab.engines.network")
-    for place in (compiled, probes, hosts, turns, observed):
-        monkeypatch.setattr(place, "PORTS", 4)
-    for place in (compiled, rules):
-        monkeypatch.setattr(place, "MOST_RULES", 8)
+    limited(monkeypatch, ports=4, most_rules=8)
     workload = {"name": "w", "sizes": "1 MB", "arrivals": {"interval": "10 us"}, "count": 8}
     scenario = Scenario.from_dict({"network": {"fabric": "leaf-spine"}, "workloads": [workload], "limit": "1 s"})
     with pytest.raises(RunError, match=r"flow w\.5 begins while flow w\.1 goes on, whose port it has"):

@@ -165,10 +165,12 @@ class Network:
         That is so where switches have room for them, in ns-3, whose switches have, and where flows do more than take
         one of several constant ways.
         """
-        # a flow has at most two rules in a switch, so that most scenarios need not be looked at
-        if self.scenario.engine.kind != "kernel" or 2 * len(self.scenario.flows) <= MOST_RULES - len(self.stations):
+        if self.scenario.engine.kind != "kernel":
             return None
-        return aliases(self) if self._has_too_many_rules() else None
+        count = len(self.scenario.flows)
+        # a flow has at most two rules in a switch, so that most scenarios need not be looked at
+        many = count > PORTS or (2 * count > MOST_RULES - len(self.stations) and self._has_too_many_rules())
+        return aliases(self) if many else None
 
     def _has_too_many_rules(self) -> bool:
         """Return whether flows would need more rules than a switch can have, beside one for each host."""
