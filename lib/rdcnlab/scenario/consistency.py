@@ -19,9 +19,6 @@ from rdcnlab.scenario.transport import Transport
 if TYPE_CHECKING:
     from rdcnlab.scenario.model import Scenario
 
-#: Most hosts of a network of several switches with MPTCP: their addresses have the number in one byte.
-MOST_WITH_SUBFLOWS = 250
-
 
 def check(scenario: Scenario) -> None:
     """Raise FieldError for the first parts of a scenario that do not fit together."""
@@ -281,8 +278,9 @@ def _check_ways(
 def _check_subflows(scenario: Scenario, where: str, flow: Flow) -> None:
     """Raise FieldError if the schedules of an MPTCP flow do not provide one network per subflow."""
     count = len(scenario.network.hosts)
-    if scenario.network.switches and count > MOST_WITH_SUBFLOWS:
-        allowed = f"at most {MOST_WITH_SUBFLOWS} hosts, with mptcp, whose subflows have addresses of their own"
+    if scenario.network.switches and count > MOST_WITH_SUBFLOWS + 1:
+        # the address of a later host could be that of a subflow
+        allowed = f"at most {MOST_WITH_SUBFLOWS + 1}, with mptcp, whose subflows need addresses of their own"
         raise FieldError("network.hosts", f"{count} hosts", allowed)
     path, back = scenario.schedule(flow), scenario.schedule(flow, back=True)
     names = [host.name for host in scenario.network.hosts]

@@ -3,7 +3,7 @@
 
 With one switch, `part` is the subflow of Multipath TCP: the switch distinguishes subflows by it. With several switches,
 `part` is the number of the host's switch, so that all hosts of a rack are one prefix. The third byte is then the
-subflow of Multipath TCP, with which such a network has at most 255 hosts, so that their numbers fit into the last byte.
+subflow of Multipath TCP, with which only the first 255 hosts have subflows: their numbers fit into the last byte.
 """
 
 from __future__ import annotations
