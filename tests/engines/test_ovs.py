@@ -126,6 +126,28 @@ def test_a_controller_that_looks_at_counters_moves_a_flow(run_guest: RunGuest, t
     assert (run_guest(alone).tables["flows"]["fct_s"] > 0.15).any()
 
 
+def test_an_application_of_ryu_does_what_it_does_in_os_ken(run_guest: RunGuest, tmp_path: Path) -> None:
+    for name, text in blocks().items():
+        (tmp_path / name).write_text(text)
+    scenario = Scenario.load(tmp_path / "triangle.yaml")
+    seen = run_guest(scenario)
+    text = (tmp_path / "discover.py").read_text().replace("os_ken", "ryu").replace("OSKenApp", "app_manager.RyuApp")
+    text = text.replace("from ryu.base.app_manager import app_manager.RyuApp", "from ryu.base import app_manager")
+    (tmp_path / "discover.py").write_text(text)
+    assert "os_ken" not in text
+    again = run_guest(Scenario.load(tmp_path / "triangle.yaml"))
+    assert again.tables["flows"]["finished"].all()
+    assert again.digest == seen.digest
+
+
+def test_a_module_that_os_ken_lacks_is_named(run_guest: RunGuest, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("from ryu.services.protocols.bgp.bgpspeaker2 import BGPSpeaker\n")
+    with pytest.raises(
+        RunError, match=r"has no module os_ken\.services\.protocols\.bgp\.bgpspeaker2 for ryu\.services"
+    ):
+        run_guest(ovs(two(LONG), controller=str(tmp_path / "mine.py")), wall_limit_s=120)
+
+
 def dies(pattern: str) -> list[tuple[str, str]]:
     """Return a command that kills a process of the guest 20 ms after the start."""
     kill = f"kill -9 $(pgrep -f '{pattern}' | head -n 1)"

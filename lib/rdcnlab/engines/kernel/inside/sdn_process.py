@@ -137,7 +137,10 @@ def _started(plan: dict[str, Any]) -> Any:
 
 
 def _imported(path: str) -> None:
-    """Import a user's application."""
+    """Import a user's application, which may have been written for Ryu."""
+    import ryu_names
+
+    ryu_names.install()
     spec = importlib.util.spec_from_file_location(OWN, path)
     assert spec is not None
     assert spec.loader is not None
