@@ -20,6 +20,7 @@ from rdcnlab.app.cli import kernel as cli_kernel
 from rdcnlab.app.cli import plot as cli_plot
 from rdcnlab.app.cli import predict as cli_predict
 from rdcnlab.app.cli import runs as cli_runs
+from rdcnlab.app.cli import shell as cli_shell
 from rdcnlab.app.cli import tune as cli_tune
 from rdcnlab.app.cli.tools import OUT, Cluster, Force, Json, Output, parse_seeds, show, show_checks
 from rdcnlab.app.run_names import HELP as RUN_HELP
@@ -39,6 +40,7 @@ app = typer.Typer(
 app.add_typer(cli_kernel.app, name="kernel")
 app.add_typer(cli_runs.app, name="runs")
 app.command("plot")(cli_plot.plot)
+app.command("shell")(cli_shell.shell)
 app.add_typer(cli_tune.app, name="tune")
 app.add_typer(cli_predict.app, name="predict")
 

@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import circles
 import circuits
+import looking
 import pcapng
 import probes
 import programs
@@ -43,6 +44,8 @@ def run(plan: dict[str, Any], directory: str) -> None:
         if "circuits" in plan:
             controller = circuits.Controller(plan, testbed.switches, directory, lambda words: fail(directory, words))
             controller.start()
+        if "look" in plan:
+            looking.Look(plan["look"], testbed, directory, lambda: end(directory, {"ok": True})).start()
         traffic.run(plan, testbed, directory)
         if controller is not None:
             controller.stop()

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking around in a host at an instant: the clock stands, and what is seen repeats."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from rdcnlab.app.cli import app
+from rdcnlab.engines.kernel import build, looking
+from rdcnlab.fields.errors import InputError, RunError
+from rdcnlab.scenario import Scenario
+
+DATA = {
+    "network": {"fabric": "dumbbell", "rate": "100 Mb/s", "delay": "1 ms"},
+    "flows": [{"name": "f", "src": "s1", "dst": "r1", "size": "10 MB"}],
+    "limit": "10 s",
+}
+MS = 1_000_000
+
+
+def test_commands_see_a_host_at_one_instant(kernel: build.Kernel) -> None:
+    scenario = Scenario.from_dict(DATA, text=True)
+    clock = "awk '{print $1}' /proc/uptime; awk 'BEGIN {for (i = 0; i < 3000000; i++) x += i}'"
+    lines = [clock, clock, "ss -tin state established", "exit 3"]
+    first = looking.look(scenario, "s1", 100 * MS, lines)
+    assert [answer.status for answer in first] == [0, 0, 0, 3]
+    # the start is at 60 s of the guest's clock; what the processor computes takes no time
+    assert first[0].text == first[1].text == "60.10\n"
+    (sent,) = re.findall(r"bytes_acked:(\d+)", first[2].text)
+    # 100 Mb/s for 100 ms less the way to the receiver and back, and the opening of the connection
+    assert 0.9e6 < int(sent) < 1.25e6
+    assert looking.look(scenario, "s1", 100 * MS, lines) == first
+    (later,) = looking.look(scenario, "s1", 200 * MS, ["ss -tin state established"])
+    assert int(re.findall(r"bytes_acked:(\d+)", later.text)[0]) > int(sent) + 1e6
+
+
+def test_errors_say_what_is_possible(kernel: build.Kernel) -> None:
+    scenario = Scenario.from_dict(DATA, text=True)
+    with pytest.raises(InputError, match=r"there is no host 'h1'\. Possible: s1, s2, r1, r2"):
+        looking.look(scenario, "h1", 0, ["true"])
+    with pytest.raises(InputError, match="limit"):
+        looking.look(scenario, "s1", 10**10, ["true"])
+    with pytest.raises(RunError, match="the run ended before 5 s; choose an earlier instant"):
+        looking.look(scenario, "s1", 5 * 10**9, ["true"])
+
+
+def test_the_command_line_prints_what_commands_print(kernel: build.Kernel, tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(yaml.safe_dump(DATA))
+    runner = CliRunner()
+    done = runner.invoke(app, ["shell", "r1", str(path), "--at", "5 ms", "-c", "hostname -I; exit 2"])
+    assert (done.stdout.strip(), done.exit_code) == ("10.1.0.3", 2)
+    typed = runner.invoke(app, ["shell", "r1", str(path)], input="echo one\n\nexit\n")
+    assert (typed.stdout.strip(), typed.exit_code) == ("one", 0)
