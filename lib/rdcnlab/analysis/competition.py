@@ -88,8 +88,8 @@ def bins_below(rates: pd.DataFrame, period_ms: int) -> Estimate:
     The argument `rates` comes from `rates_together`.
     """
     rows = rates[rates["period_ms"] == period_ms]
-    found = bootstraps_of_means(rows, ["flow", "t_s"], ["rate_bps"], lambda mean: _percent_below(mean["rate_bps"]))
-    return found[""].within(0, 100)
+    estimates = bootstraps_of_means(rows, ["flow", "t_s"], ["rate_bps"], lambda mean: _percent_below(mean["rate_bps"]))
+    return estimates[""].within(0, 100)
 
 
 def cycles_below(runs: Runs, cycle_ms: int) -> Estimate:
@@ -99,11 +99,11 @@ def cycles_below(runs: Runs, cycle_ms: int) -> Estimate:
     cycles = (common["t_s"] * 1000 // cycle_ms).rename("cycle")
     sums = common.groupby([cycles, "flow", "run"], observed=True)["gbps"].agg(["sum", "size"]).reset_index()
     complete_cycles = sums[sums["cycle"] < sums["cycle"].max()]
-    found = bootstraps_of_means(
+    estimates = bootstraps_of_means(
         complete_cycles, ["flow", "cycle"], ["sum", "size"],
         lambda mean: _percent_below(mean["sum"] / mean["size"]), by="run",
     )  # fmt: skip
-    return found[""].within(0, 100)
+    return estimates[""].within(0, 100)
 
 
 def _percent_below(means: pd.DataFrame) -> dict[str, pd.Series[float]]:

@@ -71,7 +71,7 @@ def by_move(runs: Runs) -> pd.DataFrame:
     for name in ("discards", "needless"):
         counts[name] = counts[name] / counts["moves"]
     return counts.assign(
-        queue_ms=[8e3 * each.links[0].buffer_bytes(each.mtu) / each.links[0].rate for each in networks],
+        queue_ms=[8e3 * network.links[0].buffer_bytes(network.mtu) / network.links[0].rate for network in networks],
         timestamps=[scenario.transport.timestamps for scenario in scenarios],
     )
 

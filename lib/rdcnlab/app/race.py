@@ -163,9 +163,9 @@ class Race:
         keys = ["network", "transport"]
         alone = self.measurements[self.measurements["against"] == _ALONE]
         shared = self.measurements[self.measurements["against"] == _CUBIC]
-        found = alone.groupby(keys, sort=False)[["goodput [Gb/s]", "RTT [ms]", "retransmitted [%]"]].mean()
-        found["share against CUBIC [%]"] = shared.groupby(keys, sort=False)["share [%]"].mean()
-        return found.round({"goodput [Gb/s]": 2, "RTT [ms]": 3, "retransmitted [%]": 3, "share against CUBIC [%]": 1})
+        means = alone.groupby(keys, sort=False)[["goodput [Gb/s]", "RTT [ms]", "retransmitted [%]"]].mean()
+        means["share against CUBIC [%]"] = shared.groupby(keys, sort=False)["share [%]"].mean()
+        return means.round({"goodput [Gb/s]": 2, "RTT [ms]": 3, "retransmitted [%]": 3, "share against CUBIC [%]": 1})
 
     def plot(self) -> Drawing:
         """Draw goodput against RTT among flows of one kind (above), and the share against CUBIC (below).
@@ -216,13 +216,14 @@ class Race:
 
     def _bars(self, ax: Axes, rows: pd.DataFrame, runs: pd.DataFrame) -> None:
         shared = rows[rows["transport"] != "cubic"]
-        drawn = [self.look(name) for name in shared["transport"]]
-        ax.bar(range(len(shared)), shared["share against CUBIC [%]"], color=[each.color for each in drawn], width=0.7)
+        looks = [self.look(name) for name in shared["transport"]]
+        colors, labels = [shown.color for shown in looks], [shown.label for shown in looks]
+        ax.bar(range(len(shared)), shared["share against CUBIC [%]"], color=colors, width=0.7)
         for index, name in enumerate(shared["transport"]):
             shares = runs.loc[runs["transport"] == name, "share [%]"]
             ax.plot([index] * len(shares), shares, "o", color="white", markeredgecolor="#333333", markersize=3)
         ax.axhline(50, color=REFERENCE, linewidth=0.8, linestyle=":")
-        ax.set_xticks(range(len(shared)), [each.label for each in drawn], rotation=30, fontsize=7.5)
+        ax.set_xticks(range(len(shared)), labels, rotation=30, fontsize=7.5)
         ax.set_ylim(0, 100)
         ax.grid(axis="x", visible=False)
 
@@ -263,7 +264,7 @@ def example(name: str) -> str:
         There is no such example.
     """
     beside = patches.root() / "examples"
-    known = sorted(each.name for each in beside.glob("*.c"))
+    known = sorted(path.name for path in beside.glob("*.c"))
     if name not in known:
         raise InputError.unknown("path", name, known, "C file", also="the path of a C file of your own")
     return str(beside / name)

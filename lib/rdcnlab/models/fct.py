@@ -189,8 +189,8 @@ def by_table(data: pd.DataFrame, columns: Sequence[str] = INPUTS) -> Scores:
         predictions[test] = known[TARGET].mean()
         if columns:
             table = known.groupby(list(columns))[TARGET].mean().rename("mean")
-            found = asked[list(columns)].merge(table, left_on=list(columns), right_index=True, how="left")["mean"]
-            predictions[test] = found.fillna(known[TARGET].mean()).to_numpy()
+            means = asked[list(columns)].merge(table, left_on=list(columns), right_index=True, how="left")["mean"]
+            predictions[test] = means.fillna(known[TARGET].mean()).to_numpy()
     return scores(data, predictions, "runs")
 
 

@@ -52,7 +52,7 @@ class Clocks:
 
         A guest that still boots is at 0.
         """
-        found: dict[str, Seen] = {}
+        seen: dict[str, Seen] = {}
         for directory in self._work.glob("*/engine"):
             identifier = directory.parent.name.partition(".")[0]
             scenario = self._scenarios.get(identifier)
@@ -61,8 +61,8 @@ class Clocks:
             engine = get_engine(scenario)
             now = engine.virtual_ns(directory)
             if now is not None:
-                found[identifier] = Seen(scenario, now, engine.arrived(directory) if flows else None)
-        return [found[identifier] for identifier in self._scenarios if identifier in found]
+                seen[identifier] = Seen(scenario, now, engine.arrived(directory) if flows else None)
+        return [seen[identifier] for identifier in self._scenarios if identifier in seen]
 
 
 @contextlib.contextmanager
@@ -91,8 +91,8 @@ def shown(scenarios: Sequence[Scenario], store: Store, bar: Any) -> Iterator[Non
                     bar.set_description_str(words)
                 if few:
                     of_many = len(scenarios) > 1
-                    found = [curves(one.scenario, one.arrived, of_many=of_many) for one in seen]
-                    below.show([curve for of_run in found for curve in of_run])
+                    curves_of_runs = [curves(one.scenario, one.arrived, of_many=of_many) for one in seen]
+                    below.show([curve for of_run in curves_of_runs for curve in of_run])
 
     thread = threading.Thread(target=follow, name="rdcnlab clocks", daemon=True)
     thread.start()

@@ -84,12 +84,12 @@ def curves(scenario: Scenario, arrived: Arrived | None, *, of_many: bool = False
         received, sizes, names = received.sum(axis=1, keepdims=True), sizes.sum(keepdims=True), ["all flows"]
     edges_ns = np.linspace(0, arrived.t_ns[-1], CELLS + 1)
     seed = f", seed {scenario.seed}" if of_many else ""
-    found = []
+    lines = []
     for name, of_flow, size in zip(names, received.T, sizes, strict=True):
         gained = np.diff(np.interp(edges_ns, arrived.t_ns, of_flow))
         rates = 8 * gained / np.diff(edges_ns)
-        found.append(Curve(f"{name}{seed}", rates, float(arrived.t_ns[-1]) / 1e9, bool(of_flow[-1] >= size)))
-    return found
+        lines.append(Curve(f"{name}{seed}", rates, float(arrived.t_ns[-1]) / 1e9, bool(of_flow[-1] >= size)))
+    return lines
 
 
 class Screen(Protocol):

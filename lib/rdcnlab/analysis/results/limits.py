@@ -89,7 +89,7 @@ def _lines(series: Series) -> dict[str, list[_Line]]:
         return {}
     rows = series.run.table("throughput", part).to_pandas()
     rates = {link.name: link.rate for link in scenario.network.links if not (link.steps or link.opportunities)}
-    found: dict[str, list[_Line]] = {}
+    lines_by_flow: dict[str, list[_Line]] = {}
     for where, of_line in rows.groupby("where", observed=True):
         rate = rates.get(str(where).partition("@")[0])
         if rate is None:
@@ -102,17 +102,19 @@ def _lines(series: Series) -> dict[str, list[_Line]]:
             # a packet counts in the bin in which its last bit leaves, so a few bins may exceed the rate
             busy = min(1.0, float(total.loc[bins].sum() * 8 / (rate * series.bin_s * len(bins))))
             others = [str(name) for name in of_line["flow"].unique() if name != flow]
-            found.setdefault(str(flow), []).append(_Line(str(where), busy, float(len(bins)), others))
-    for flow, lines in found.items():
+            lines_by_flow.setdefault(str(flow), []).append(_Line(str(where), busy, float(len(bins)), others))
+    for flow, lines in lines_by_flow.items():
         most = max(line.often for line in lines)
-        found[flow] = sorted((line for line in lines if line.often > _OFTEN * most), key=lambda line: -line.busy)
-    return found
+        lines_by_flow[flow] = sorted(
+            (line for line in lines if line.often > _OFTEN * most), key=lambda line: -line.busy
+        )
+    return lines_by_flow
 
 
 def _dark(series: Series, flow: str, begin_s: float, end_s: float) -> float:
     """Return the share of a flow's time in which its timetable is dark."""
     scenario = series.scenario
-    path = scenario.schedule(next(each for each in scenario.flows if each.name == flow))
+    path = scenario.schedule(next(candidate for candidate in scenario.flows if candidate.name == flow))
     spans = series.timetables.get(flow if path is None else path.name, [])
     dark = sum(max(0.0, min(slot.end_s, end_s) - max(slot.begin_s, begin_s)) for slot in spans if slot.target == DARK)
     return dark / max(min(end_s, series.end_s) - begin_s, 1e-9)

@@ -99,10 +99,10 @@ class Series:
     def _dense(self, rows: pd.DataFrame, *, receiver: bool) -> dict[str, Floats]:
         base = self.scenario.probes.bin
         bins = binned.dense(rows.assign(run=0), base, base, receiver=receiver)
-        found = dict(zip(map(str, bins.flow), bins.bytes * (8 / base), strict=True))
+        rates = dict(zip(map(str, bins.flow), bins.bytes * (8 / base), strict=True))
         spans = self._spans
         # a folded bin is a sum over all spans
-        return {flow: found[flow] / spans for flow in self.flows if flow in found}
+        return {flow: rates[flow] / spans for flow in self.flows if flow in rates}
 
     @property
     def _spans(self) -> int:
@@ -152,15 +152,15 @@ class Series:
         if rows is None or rows.empty:
             return {}
         count = max(int(rows["bin"].max()) + 1, len(next(iter(self.rates.values()), ())))
-        found = {}
+        queues = {}
         for link, part in rows.groupby("link", observed=True, sort=True):
             columns = []
             for name in ("mean_B", "max_B", "drops", "marks"):
                 dense = np.zeros(count)
                 dense[part["bin"].to_numpy()] = part[name].to_numpy(np.float64)
                 columns.append(dense)
-            found[str(link)] = Queue(*columns)
-        return found
+            queues[str(link)] = Queue(*columns)
+        return queues
 
     @functools.cached_property
     def fullest(self) -> list[str]:
@@ -172,12 +172,12 @@ class Series:
         """Limits of queues of links in bytes, by the names in `queues`; a shared or unlimited buffer has none."""
         network = self.scenario.network
         links = {link.name: link for link in network.links}
-        found = {}
+        limits = {}
         for name in self.queues:
             link = links.get(name.partition("@")[0])
             if link is not None and link.buffer is not None and link.pool is None:
-                found[name] = link.buffer.in_bytes(network.mtu)
-        return found
+                limits[name] = link.buffer.in_bytes(network.mtu)
+        return limits
 
     @functools.cached_property
     def events(self) -> pd.DataFrame:
@@ -238,10 +238,10 @@ class Series:
     @functools.cached_property
     def timetables(self) -> dict[str, list[Slot]]:
         """The spans by the name of the flow or schedule that changes."""
-        found: dict[str, list[Slot]] = {}
+        spans_by_name: dict[str, list[Slot]] = {}
         for slot in self.slots:
-            found.setdefault(slot.of, []).append(slot)
-        return {name: spans for name, spans in found.items() if len(spans) > 1}
+            spans_by_name.setdefault(slot.of, []).append(slot)
+        return {name: spans for name, spans in spans_by_name.items() if len(spans) > 1}
 
     @functools.cached_property
     def nights(self) -> list[tuple[float, float]]:

@@ -70,9 +70,9 @@ class Slowdown:
                     "flows": len(part),
                     "unfinished": len(part) - len(ended),
                 }
-                found = bootstraps(ended, _quantiles) if len(ended) else {}
+                estimates = bootstraps(ended, _quantiles) if len(ended) else {}
                 for name in QUANTILES:
-                    estimate = found.get(name)
+                    estimate = estimates.get(name)
                     ends = [math.nan] * 3 if estimate is None else [estimate, estimate.low, estimate.high]
                     row |= dict(zip((name, f"{name}_low", f"{name}_high"), map(float, np.exp(ends)), strict=True))
                 rows.append(row)

@@ -204,8 +204,8 @@ def _queues(series: Series, colors: Mapping[str, str]) -> tuple[list[dict[str, A
         color = colors.get(link.partition("@")[0], _QUEUES[index % len(_QUEUES)])
         values = series.queues[link].max_B / 1e3
         curves.append(_bins(series, link, values, color=color, dash=dash) | {"flow": f"queue {link}"})
-    found = {series.limits_B.get(link) for link in fullest}
-    limit = found.pop() if len(found) == 1 else None
+    limits = {series.limits_B.get(link) for link in fullest}
+    limit = limits.pop() if len(limits) == 1 else None
     if limit is None or max(float(series.queues[link].max_B.max()) for link in fullest) < limit / 2:
         return curves, None
     return curves, limit / 1e3

@@ -127,8 +127,8 @@ class Shown:
     def own_programs(self) -> tuple[str, ...]:
         """Paths of the P4 programs, or of the controller, that select the links of packets; empty: timetables do."""
         files = [self.scenario.program_at(node.name) for node in self.scenario.network.nodes]
-        found = [file.path for file in (*files, self.scenario.switch.controller) if file is not None]
-        return tuple(dict.fromkeys(found))
+        paths = [file.path for file in (*files, self.scenario.switch.controller) if file is not None]
+        return tuple(dict.fromkeys(paths))
 
 
 def _ends(name: str, routes: dict[str, dict[str, str]]) -> dict[str, str]:

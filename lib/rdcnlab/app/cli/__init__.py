@@ -111,7 +111,7 @@ def run(
     base = Scenario.load(scenario)
     if _profile(profile) == "quick":
         cuts = {f"flows.{flow.name}.size": min(flow.size, _QUICK_B) for flow in base.stated}
-        cuts |= {f"workloads.{each.name}.at_most": min(each.at_most or _QUICK_B, _QUICK_B) for each in base.workloads}
+        cuts |= {f"workloads.{load.name}.at_most": min(load.at_most or _QUICK_B, _QUICK_B) for load in base.workloads}
         base = base.with_(**cuts)
     if switch is not None:
         base = base.with_(**{"switch.kind": switch})

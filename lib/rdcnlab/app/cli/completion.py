@@ -19,8 +19,8 @@ def items(incomplete: str) -> list[str]:
         return [each for each in names if each.startswith(incomplete)]
     if name not in names:
         return []
-    found = [f"{name}/{item.id}" for item in claims.paper(name).items]
-    return [each for each in found if each.startswith(incomplete)]
+    choices = [f"{name}/{item.id}" for item in claims.paper(name).items]
+    return [each for each in choices if each.startswith(incomplete)]
 
 
 def scenarios(incomplete: str) -> list[str]:

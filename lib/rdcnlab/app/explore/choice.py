@@ -157,7 +157,7 @@ class Choice:
             name = getattr(self, field)
             lacking = self.timetable != WEEK if name == "mptcp" else name == "tdtcp" and WEEK not in place.timetables
             if lacking:
-                usable = ", ".join(each for each in TRANSPORTS if each not in ("tdtcp", "mptcp"))
+                usable = ", ".join(transport for transport in TRANSPORTS if transport not in ("tdtcp", "mptcp"))
                 having = " and ".join(each.label for each in PLACES.values() if WEEK in each.timetables)
                 allowed = f"one of {usable} here; {name} needs {WEEK}, which these networks have: {having}"
                 raise InputError.of(f"{field} transport", name, allowed)
@@ -211,7 +211,7 @@ class Choice:
             yield from ((f"network.schedules.{schedule.name}.queue", f"{size} B") for schedule in network.schedules)
         if self.ecn_kB:
             mark = f"{round(self.ecn_kB * 1000)} B"
-            yield from ((f"network.schedules.{each.name}.ecn_threshold", mark) for each in network.schedules)
+            yield from ((f"network.schedules.{schedule.name}.ecn_threshold", mark) for schedule in network.schedules)
         for name in place.schedules:
             yield f"network.schedules.{name}.slots", self._week()
 
@@ -251,7 +251,7 @@ def _bin(limit: int) -> int:
 def own_sizes(scenario: Scenario) -> tuple[str, str]:
     """Return in words which buffers a scenario has, and above which sizes queues mark packets."""
     network = scenario.network
-    queues = [link.buffer for link in network.links] + [each.queue for each in network.schedules]
+    queues = [link.buffer for link in network.links] + [schedule.queue for schedule in network.schedules]
     buffers = {length(queue) for queue in queues if queue is not None}
     marks = {schedule.ecn_threshold for schedule in network.schedules}
     thresholds = {length(mark) for mark in marks if mark is not None}

@@ -147,13 +147,13 @@ def starved(shown: Iterable[Shown]) -> list[str]:
 
 def _looks(runs: Runs) -> dict[str, Look]:
     """Return the look of each group: the label of its transport, and the colour of the group."""
-    found: dict[str, Look] = {}
+    looks: dict[str, Look] = {}
     for flow in runs[0].scenario.flows:
         role = tables.role(flow.name)
-        if role not in found:
-            of_group = look(_ROLES[len(found) % len(_ROLES)])
-            found[role] = Look(look(transport(flow)).label, of_group.color, of_group.marker)
-    return found
+        if role not in looks:
+            of_group = look(_ROLES[len(looks) % len(_ROLES)])
+            looks[role] = Look(look(transport(flow)).label, of_group.color, of_group.marker)
+    return looks
 
 
 def _rates(runs: Runs) -> pd.DataFrame:
@@ -163,8 +163,8 @@ def _rates(runs: Runs) -> pd.DataFrame:
 
 def _rtts(runs: Runs) -> pd.DataFrame:
     width = runs[0].scenario.probes.bin
-    found = runs.tcp[["run", "flow", "t_ns", "srtt_us"]].dropna()
-    binned = found.assign(t_s=found["t_ns"] // width * width / 1e9)
+    samples = runs.tcp[["run", "flow", "t_ns", "srtt_us"]].dropna()
+    binned = samples.assign(t_s=samples["t_ns"] // width * width / 1e9)
     return binned.groupby(["run", "flow", "t_s"], observed=True)["srtt_us"].mean().reset_index()
 
 

@@ -72,4 +72,4 @@ def _new(name: str, suffix: str) -> Path:
 def _free(path: Path) -> Path:
     """Return a path like this one with a number, for which there is no file."""
     beside = (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
-    return next(each for each in beside if not each.exists())
+    return next(candidate for candidate in beside if not candidate.exists())

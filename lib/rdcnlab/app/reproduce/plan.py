@@ -71,7 +71,7 @@ class Job:
     def without(self, planned: Collection[str]) -> Job:
         """Return this job without the runs of some scenarios, which have these hashes."""
         batches = (
-            replace(batch, missing=tuple(each for each in batch.missing if each.hash not in planned))
+            replace(batch, missing=tuple(scenario for scenario in batch.missing if scenario.hash not in planned))
             for batch in self.batches
         )
         return replace(self, batches=tuple(batches))
@@ -92,7 +92,7 @@ def plan(kinds: Iterable[type[Item]], parameters: Mapping[str, Any], store: Stor
         Where runs are looked up.
     """
     left = [_job(kind, parameters, store) for kind in kinds]
-    cost = {each.hash: work(each) for job in left for batch in job.batches for each in batch.missing}
+    cost = {scenario.hash: work(scenario) for job in left for batch in job.batches for scenario in batch.missing}
     ordered: list[Job] = []
     while left:
         # a run of the job before may be missing in others, too

@@ -185,7 +185,7 @@ def front(entries: Sequence[Entry], hero: tuple[str, str], folder: str) -> dict[
     shown = [(entry, column) for entry in entries for column in entry.columns if column.figure]
     picture = None
     if shown:
-        entry, column = next((each for each in shown if (each[0].paper, each[0].id) == hero), shown[0])
+        entry, column = next((pair for pair in shown if (pair[0].paper, pair[0].id) == hero), shown[0])
         page = f"papers/{entry.paper}.html#item-{entry.paper}-{entry.id}"
         picture = {"page": page, "picture": f"{folder}/{column.figure}", "alt": column.alt, "size": column.size}
     return {

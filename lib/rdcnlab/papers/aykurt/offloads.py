@@ -181,13 +181,13 @@ class Offloads(Item):
     def _cost_of_timeouts(self, rows: pd.DataFrame) -> Measured:
         """Measure by how much TSO prolongs a flow, in s for each further timeout; runs against the mean without TSO."""
         columns = ["fct_s", "timeouts"]
-        found = {}
+        costs = {}
         for cc in self.cc:
             of_variant = rows[rows["cc"] == cc]
             offloaded, plain = (of_variant[of_variant["stack"] == stack] for stack in (_OLD + _TSO, _OLD))
             more = (offloaded[columns] - plain[columns].mean()).assign(seed=offloaded["seed"])
-            found[cc] = jackknife(more, _seconds_a_timeout)
-        return Measured.by_case(found)
+            costs[cc] = jackknife(more, _seconds_a_timeout)
+        return Measured.by_case(costs)
 
     def times(self, runs: Runs) -> pd.DataFrame:
         """Return one row for each run.

@@ -236,7 +236,7 @@ class Breaks(Item):
                     ax.fill_between(x, mean["low"], mean["high"], color=look.color, alpha=0.2, linewidth=0)
                 figures.reference(ax, BROKEN, f"{BROKEN:.0f} %")
                 between = np.geomspace(*ends)
-                left = [100 * self.left_over(each / 1000, kind) for each in between]
+                left = [100 * self.left_over(interval_ms / 1000, kind) for interval_ms in between]
                 ax.plot(between, left, color=figures.REFERENCE, linewidth=0.8, linestyle="--", label="if nothing waits")
                 ax.set(title=f"{kind} updates", xlabel="time between updates [ms]")
             axes[0, 0].set_ylim(0, None)  # after all panels, which share the axis

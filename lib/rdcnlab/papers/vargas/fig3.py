@@ -188,8 +188,8 @@ def _thousands(value: float) -> str:
 def _correlation(rows: pd.DataFrame, x: str, y: str) -> Estimate:
     """Return Spearman's coefficient of two quantities over the settings of the grid."""
     keys = ["ecn_kB", "max_kB"]
-    found = bootstraps_of_means(rows, keys, [x, y], lambda mean: {"": tables.spearmans(mean[x], mean[y])})
-    return found[""].within(-1, 1)
+    estimates = bootstraps_of_means(rows, keys, [x, y], lambda mean: {"": tables.spearmans(mean[x], mean[y])})
+    return estimates[""].within(-1, 1)
 
 
 def _ratio_to_stated(rows: pd.DataFrame) -> Measured:
