@@ -126,6 +126,23 @@ def test_the_reason_names_the_full_line_and_who_shares_it(run: Run) -> None:
     assert "with migrated" in limits.loc["main", "limited_by"]
 
 
+def test_what_its_application_limits_and_what_never_started_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = run.scenario.with_(**{"flows.main.rate": "1 Gb/s", "flows.migrated.after": "main"})
+    whole = Run.table
+
+    def never_started(run: Run, name: str, part: Part = WHOLE) -> pa.Table:
+        table = whole(run, name, part)
+        if name != "flows":
+            return table
+        starts = [None if flow == "migrated" else 0.0 for flow in table.column("flow").to_pylist()]
+        return table.set_column(table.column_names.index("start_s"), "start_s", pa.array(starts, pa.float64()))
+
+    monkeypatch.setattr(Run, "table", never_started)
+    limits = replace(run, scenario=changed).limits().set_index("flow")
+    assert "its application, which does not send all at once" in limits.loc["main", "limited_by"]
+    assert limits.loc["migrated", "limited_by"] == "main, which did not end: it never started"
+
+
 def test_a_flow_that_nothing_recorded_limits_is_not_explained(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     fast = run.scenario.with_(**{"network.links.green.rate": "100 Gb/s", "network.links.blue.rate": "100 Gb/s"})
     whole = Run.table

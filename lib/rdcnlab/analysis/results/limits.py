@@ -68,7 +68,14 @@ def limits(run: Run) -> pd.DataFrame:
             "retransmits": 0 if pd.isna(flow.retransmits) else int(flow.retransmits),
             "timeouts": 0 if pd.isna(flow.timeouts) else int(flow.timeouts),
         } | _buffers(run, str(flow.flow))
-        rows.append({**row, "limited_by": "; ".join(_reasons(row, lines.get(str(flow.flow), []), lost, marks, series))})
+        rows.append(
+            {
+                **row,
+                "limited_by": "; ".join(
+                    _reasons({**row, "start_s": flow.start_s}, lines.get(str(flow.flow), []), lost, marks, series)
+                ),
+            }
+        )
     # a run of programs may have no flows
     return pd.DataFrame(rows, columns=None if rows else ["flow", "limited_by"])
 
@@ -122,6 +129,14 @@ def _dark(series: Series, flow: str, begin_s: float, end_s: float) -> float:
 
 def _reasons(row: dict[str, Any], lines: list[_Line], lost: pd.DataFrame, marks: int, series: Series) -> Iterator[str]:
     """Yield what limited a flow, the strongest reason first."""
+    scenario = series.run.scenario
+    flow = scenario.flows[scenario.numbers[row["flow"]]]
+    if flow.after is not None and np.isnan(row["start_s"]):
+        yield f"{flow.after}, which did not end: it never started"
+        return
+    own = flow.rate is not None or flow.on is not None or flow.rounds > 1 or flow.replay is not None
+    if own:
+        yield "its application, which does not send all at once"
     for name, buffer in _BUFFERS.items():
         if row[name] > _OFTEN:
             yield f"{buffer} ({row[name]:.0%} of the time with data to send)"
@@ -144,7 +159,7 @@ def _reasons(row: dict[str, Any], lines: list[_Line], lost: pd.DataFrame, marks:
     if marks:
         yield f"ECN marks ({marks} packets of all flows)"
     buffered = any(row[name] > _OFTEN for name in _BUFFERS)
-    if not (full or len(lost) or marks or row["dark"] > _NIGHTS or row["retransmits"] or buffered):
+    if not (own or full or len(lost) or marks or row["dark"] > _NIGHTS or row["retransmits"] or buffered):
         yield "nothing that the tables show: receiver's window, send buffer, program, or the host's line"
 
 
