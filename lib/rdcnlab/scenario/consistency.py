@@ -192,6 +192,13 @@ def _check_like(scenario: Scenario) -> None:
 def _check_nuftcp(scenario: Scenario) -> None:
     """Raise FieldError if NUFTCP has settings and no flow, or its flows have time-division networks."""
     transport = scenario.transport
+    if scenario.network.optics is not None:
+        needs = {"nuftcp": "write no versions of rules into packets", "retcp": "set no flags for reTCP"}
+        for flow in scenario.flows:
+            if flow.cc in needs:
+                where = f"flows.{flow.name}" if flow.workload is None else f"workloads.{flow.workload}"
+                allowed = f"another one with network.optics, because racks that follow a routing {needs[flow.cc]}"
+                raise FieldError(f"{where}.cc", flow.cc, allowed)
     if any(flow.cc == "nuftcp" for flow in scenario.flows):
         if transport.tdtcp:
             raise FieldError("transport.tdtcp", True, "false, with nuftcp, which averages over all networks")

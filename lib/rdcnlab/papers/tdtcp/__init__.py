@@ -60,6 +60,7 @@ ITEMS = (
     "inside",
     "networks",
     "fairness",
+    "architectures",
 )
 
 sys.modules[__name__].__class__ = Package
