@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rdcnlab.papers.lazy import Package
 
 if TYPE_CHECKING:
+    from rdcnlab.papers.tdtcp.architectures import Architectures as architectures
     from rdcnlab.papers.tdtcp.fairness import Fairness as fairness
     from rdcnlab.papers.tdtcp.fig2 import Fig2 as fig2
     from rdcnlab.papers.tdtcp.fig7a import Fig7a as fig7a
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ITEMS",
+    "architectures",
     "fairness",
     "fig2",
     "fig7a",

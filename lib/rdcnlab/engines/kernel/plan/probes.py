@@ -251,6 +251,7 @@ def _marks(network: Network) -> bool:
 
 def _slot_changes(network: Network) -> int:
     """Return an upper bound of slot changes until the limit."""
-    steps = [step.durations for way in network.ways for step in way.steps.values() if len(step.durations) > 1]
+    ways = [step.durations for way in network.ways for step in way.steps.values()]
+    steps = [durations for durations in (*ways, *(one.step.durations for one in network.lights)) if len(durations) > 1]
     by_timetable = sum(len(times) * (network.scenario.limit // sum(times) + 1) for times in steps)
     return min(1000 + demand.most_changes(network) + by_timetable, 4_000_000)
