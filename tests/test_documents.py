@@ -226,6 +226,15 @@ def test_a_tutorial_shows_the_picture_that_its_reader_gets(tutorial: Path) -> No
     assert tutorial.with_suffix(".png").stat().st_size < 60_000
 
 
+def test_the_readme_counts_tutorials_and_exercises() -> None:
+    count = len(list((ROOT / "docs" / "tutorial").glob("*.md")))
+    exercises = len(re.findall(r"^## \d\. ", (ROOT / "docs" / "exercises.md").read_text(), re.MULTILINE))
+    words = {5: "Five", 6: "Six", 7: "Seven", 8: "Eight", 9: "Nine", 10: "Ten"}
+    text = in_one_line(ROOT / "README.md")
+    assert f"[{words[count]} tutorials]" in text
+    assert f"[{words[exercises]} exercises with solutions]" in text
+
+
 def test_every_environment_variable_is_described() -> None:
     """A variable that the code reads is in the table, and one that is in the table is read."""
     files = [*(ROOT / "lib" / "rdcnlab").rglob("*.py"), ROOT / "tools" / "setup"]

@@ -76,7 +76,7 @@ _STYLE = """
 .rlc details { margin: 0.15em 0 }
 .rlc summary { cursor: pointer }
 .rlc ul { margin: 0.2em 0; padding-left: 1.2em }
-.rlc ul.rlc-cases { margin: 0; padding: 0; list-style: none }
+ul.rlc-cases, .rlc ul.rlc-cases { margin: 0; padding: 0; list-style: none }
 @media (max-width: 640px) { .rlc-row { grid-template-columns: 1fr } }
 """
 
