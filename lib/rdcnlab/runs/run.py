@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from rdcnlab.engines import schema_of
 from rdcnlab.fields.errors import RunError
-from rdcnlab.runs import captured, views
+from rdcnlab.runs import views
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.shipped import Row
 from rdcnlab.scenario import Scenario
@@ -121,6 +121,8 @@ class Run:
         RunError
             Shipped results have no captures.
         """
+        from rdcnlab.runs import captured  # loads pandas
+
         return captured.table(self.scenario, host, self.file)
 
     @cached_property

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 from pydantic import Field
-from scipy import stats
 
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import Listed, whole
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
@@ -233,20 +233,39 @@ class Architectures(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure reordering of turning and static networks, DCTCP over CUBIC on RotorNet, and how rankings agree."""
-        totals, tails = self.totals(runs), self.tails(runs)
+        totals = self.totals(runs)
         web = totals[(totals["workload"] == "web-search") & (totals["load"] == _USUAL)]
         reordered = web[~web["transport"].isin(SPECIAL)].groupby("architecture", sort=False)["reordered"]
-        found = {
+        return {
             "turning-reorders": Measured.by_case(reordered.min().filter(items=TURNING)),
             "static-keeps-order": Measured.by_case(reordered.max().filter(items=STATIC)),
+            "marks-of-waiting": self._slower(runs, "median"),
+            "ranking-holds": self._ranking(runs, "p99"),
         }
-        usual = tails[(tails["load"] == _USUAL) & ~tails["transport"].isin(SPECIAL)]
-        by_transport = usual.pivot_table(index=["architecture", "workload"], columns="transport", values="median")
-        if "rotornet" in self.architectures and {"cubic", "dctcp"} <= set(by_transport):
-            ratio = (by_transport["dctcp"] / by_transport["cubic"]).loc["rotornet"]
-            found["marks-of-waiting"] = Measured.by_case(ratio.filter(items=["web-search", "data-mining", "hadoop"]))
-        found["ranking-holds"] = Measured.by_case(_agreement(usual))
-        return found
+
+    def causes(self) -> list[Cause]:
+        """Return the same comparisons by another statistic of slowdown, in the runs of the item."""
+        return [
+            Cause("marks-of-waiting", self, lambda runs: self._slower(runs, "p99")),
+            Cause("ranking-holds", self, lambda runs: self._ranking(runs, "median")),
+        ]
+
+    def _usual_tails(self, runs: Runs) -> pd.DataFrame:
+        tails = self.tails(runs)
+        return tails[(tails["load"] == _USUAL) & ~tails["transport"].isin(SPECIAL)]
+
+    def _slower(self, runs: Runs, statistic: str) -> Measured:
+        """Measure DCTCP's slowdown over CUBIC's on RotorNet, by workload."""
+        keys = ["architecture", "workload"]
+        by_transport = self._usual_tails(runs).pivot_table(index=keys, columns="transport", values=statistic)
+        if "rotornet" not in self.architectures or not {"cubic", "dctcp"} <= set(by_transport):
+            return Measured()
+        ratio = (by_transport["dctcp"] / by_transport["cubic"]).loc["rotornet"]
+        return Measured.by_case(ratio.filter(items=["web-search", "data-mining", "hadoop"]))
+
+    def _ranking(self, runs: Runs, statistic: str) -> Measured:
+        """Measure how the order of transports agrees with that on the folded Clos, by network."""
+        return Measured.by_case(_agreement(self._usual_tails(runs), statistic))
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return the numbers of web search at 30 %, by architecture and transport.
@@ -297,12 +316,14 @@ class Architectures(Item):
         return ""
 
 
-def _agreement(tails: pd.DataFrame) -> dict[str, float]:
-    """Return how the order of transports by their tail agrees with that on the folded Clos, as a mean over workloads.
+def _agreement(tails: pd.DataFrame, statistic: str) -> dict[str, float]:
+    """Return how the order of transports by a statistic agrees with that on the folded Clos, as a mean over workloads.
 
     It is Spearman's coefficient.
     """
-    wide = tails.pivot_table(index=["architecture", "workload"], columns="transport", values="p99")
+    from scipy import stats  # takes a second, and the scenarios do not need it
+
+    wide = tails.pivot_table(index=["architecture", "workload"], columns="transport", values=statistic)
     if "leaf-spine" not in wide.index.get_level_values(0):
         return {}
     found: dict[str, list[float]] = {}
