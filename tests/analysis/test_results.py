@@ -143,6 +143,28 @@ def test_what_its_application_limits_and_what_never_started_is_said(run: Run, mo
     assert limits.loc["migrated", "limited_by"] == "main, which did not end: it never started"
 
 
+def test_datagrams_that_are_lost_are_not_limited_by_their_application(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datagrams = {"protocol": "udp", "cc": None, "rate": "1 Gb/s"}
+    changed = run.scenario.with_(**{f"flows.main.{field}": value for field, value in datagrams.items()})
+    whole = Run.table
+
+    def lost(run: Run, name: str, part: Part = WHOLE) -> pa.Table:
+        table = whole(run, name, part)
+        if name != "events":
+            return table
+        rows = table.to_pandas()
+        rows.loc[0, ["event", "link", "flow"]] = ["drop_tail", "green", "main"]
+        return pa.Table.from_pandas(rows, preserve_index=False)
+
+    assert "its application" in replace(run, scenario=changed).limits().set_index("flow").loc["main", "limited_by"]
+    monkeypatch.setattr(Run, "table", lost)
+    limited_by = replace(run, scenario=changed).limits().set_index("flow").loc["main", "limited_by"]
+    assert "losses: " in limited_by
+    assert "its application" not in limited_by
+
+
 def test_a_flow_that_nothing_recorded_limits_is_not_explained(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     fast = run.scenario.with_(**{"network.links.green.rate": "100 Gb/s", "network.links.blue.rate": "100 Gb/s"})
     whole = Run.table

@@ -16,6 +16,7 @@ from rdcnlab.engines.network.routing import shortest
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.circuits import Circuits
 from tests.engines.conftest import RunGuest
+from tests.engines.random_circuits import drawn_slots
 from tests.engines.test_routing import TWO_DAYS
 
 RING = Circuits(
@@ -36,14 +37,7 @@ def drawn(seed: int, slots: int = 3) -> Circuits:
     """Return random circuits of six racks with two uplinks."""
     source = random.Random(seed)
     racks = tuple("abcdef")
-    found = []
-    for _ in range(slots):
-        up: dict[str, dict[str, str]] = {rack: {} for rack in racks}
-        for uplink in "12":
-            order = sorted(racks, key=lambda _: source.random())
-            for one, other in list(zip(order[::2], order[1::2], strict=True))[: source.randrange(1, 4)]:
-                up[one][one + uplink], up[other][other + uplink] = other, one
-        found.append(up)
+    found = drawn_slots(source, racks, slots)
     return Circuits(racks, tuple(source.choice((300, 1000)) for _ in range(slots)), tuple(found))
 
 

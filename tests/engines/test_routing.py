@@ -13,6 +13,7 @@ from rdcnlab.engines.network.routing import direct, earliest, shortest, valiant
 from rdcnlab.engines.network.tables import Routed
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.circuits import Circuits
+from tests.engines.random_circuits import drawn_slots
 
 #: Two pairings of four racks, one uplink each, with a night after each.
 TWO_DAYS = Circuits(
@@ -73,14 +74,7 @@ def test_no_way_arrives_in_an_earlier_slot_than_that_of_earliest(seed: int) -> N
     """Against a search of every rack that a packet can be in, slot by slot, on six racks with random circuits."""
     drawn = random.Random(seed)
     racks = tuple("abcdef")
-    slots = []
-    for _ in range(5):
-        up: dict[str, dict[str, str]] = {rack: {} for rack in racks}
-        for uplink in "12":
-            order = sorted(racks, key=lambda _: drawn.random())
-            for one, other in list(zip(order[::2], order[1::2], strict=True))[: drawn.randrange(1, 4)]:
-                up[one][one + uplink], up[other][other + uplink] = other, one
-        slots.append(up)
+    slots = drawn_slots(drawn, racks, 5)
     circuits = Circuits(racks, (1000,) * 5, tuple(slots))
     table = earliest(circuits).every
     for first in racks:

@@ -135,7 +135,8 @@ def _reasons(row: dict[str, Any], lines: list[_Line], lost: pd.DataFrame, marks:
         yield f"{flow.after}, which did not end: it never started"
         return
     own = flow.rate is not None or flow.on is not None or flow.rounds > 1 or flow.replay is not None
-    if own:
+    # datagrams are sent at their rate whatever happens, so what arrives less was lost
+    if own and (flow.protocol != "udp" or not len(lost)):
         yield "its application, which does not send all at once"
     for name, buffer in _BUFFERS.items():
         if row[name] > _OFTEN:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from rdcnlab.analysis import figures
+from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import Listed, whole
@@ -321,14 +321,12 @@ def _agreement(tails: pd.DataFrame, statistic: str) -> dict[str, float]:
 
     It is Spearman's coefficient.
     """
-    from scipy import stats  # takes a second, and the scenarios do not need it
-
     wide = tails.pivot_table(index=["architecture", "workload"], columns="transport", values=statistic)
     if "leaf-spine" not in wide.index.get_level_values(0):
         return {}
     found: dict[str, list[float]] = {}
     for architecture, workload in wide.index:
-        pair = wide.loc[[("leaf-spine", workload), (architecture, workload)]].to_numpy()
-        if architecture != "leaf-spine" and pair.shape[1] > 2 and not np.isnan(pair).any():
-            found.setdefault(architecture, []).append(float(stats.spearmanr(*pair).statistic))
+        clos, other = wide.loc[[("leaf-spine", workload), (architecture, workload)]].to_numpy()
+        if architecture != "leaf-spine" and not np.isnan([clos, other]).any():
+            found.setdefault(architecture, []).append(tables.spearman(clos, other))
     return {architecture: float(np.nanmean(values)) for architecture, values in found.items()}
