@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks from circuits and time-flow tables that a user computed with OpenOptics (NSDI 2026) in an own environment.
 
-Nothing of OpenOptics is needed or contained here. Its objects are read by the attributes that its tutorials document:
-``connect(time_slice, node1, node2)``, ``TimeFlowEntry(dst, arrival_ts, hops)`` and ``TimeFlowHop(send_port, send_ts)``.
+Nothing of OpenOptics is needed or contained here. Its objects are read by the attributes that its tutorials and help
+texts document: ``connect(time_slice, node1, node2)``, ``TimeFlowEntry(dst, arrival_ts, hops)``,
+``TimeFlowHop(send_port, send_ts)``, ``Path(src, arrival_ts, dst, steps)``. A test compares with the package where it is
+installed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rdcnlab.fields.errors import InputError
@@ -66,8 +69,7 @@ def network(
     >>> [slot.circuits for slot in optics.slots if slot.circuits]
     [(('up1-0', 'up2-0'), ('up3-0', 'up4-0')), (('up1-0', 'up3-0'), ('up2-0', 'up4-0'))]
     """
-    ends = _ends(circuits, tuple(columns))
-    slices = 1 + max((number for number, _, _ in ends), default=0)
+    ends, slices = _ends(circuits, tuple(columns))
     nodes = 1 + max((node for _, node, _ in ends), default=1)
     ports = sorted({(node, port) for _, node, port in ends})
     frame = -(-(mtu + 38) * 8 * 10**9 // rate) + 1
@@ -99,28 +101,67 @@ def network(
     }
 
 
+@dataclass(frozen=True)
+class _Entry:
+    """What `network` reads of an entry of a time-flow table."""
+
+    dst: int
+    arrival_ts: int | None
+    hops: Any
+
+
+def entries_of(paths: Iterable[Any]) -> dict[int, list[Any]]:
+    """Return the entries, by node, that paths of a routing function of OpenOptics stand for, hop by hop.
+
+    Parameters
+    ----------
+    paths : iterable
+        Objects with ``src``, ``arrival_ts``, ``dst`` and ``steps``. Only the first step is used, because the function
+        gives a path from every node. It must have ``send_port`` and ``send_ts``.
+
+    Raises
+    ------
+    InputError
+        A first step has no port, as with a port that the switch draws.
+    """
+    found: dict[int, list[Any]] = {}
+    for place, path in enumerate(paths):
+        first = path.steps[0]
+        if first.send_port is None:
+            raise InputError.of(f"paths[{place}]", "a step to a node", "a first step with a port")
+        found.setdefault(path.src, []).append(_Entry(path.dst, path.arrival_ts, first))
+    return found
+
+
 def _link(node: int, port: int) -> str:
     return f"up{node + 1}-{port}"
 
 
-def _ends(circuits: Iterable[Sequence[int]], columns: tuple[str, ...]) -> _Ends:
-    """Return the end that each (slice, node, port) leads to."""
+def _ends(circuits: Iterable[Sequence[int]], columns: tuple[str, ...]) -> tuple[_Ends, int]:
+    """Return the end that each (slice, node, port) leads to, and the number of slices.
+
+    Circuits from a port to itself carry nothing and are left out; OpenOptics' topologies have them where a port idles.
+    """
     if set(columns) not in ({*COLUMNS[:3]}, {*COLUMNS}) or len(columns) != len(set(columns)):
         allowed = f"{', '.join(COLUMNS[:3])}, each once, and with several ports {COLUMNS[3]}, {COLUMNS[4]}"
         raise InputError.of("columns", ", ".join(columns), allowed)
     found: _Ends = {}
+    slices = 1
     for place, circuit in enumerate(circuits):
         if len(circuit) != len(columns):
             allowed = f"{len(columns)} numbers: {', '.join(columns)}"
             raise InputError.of(f"circuits[{place}]", ", ".join(map(str, circuit)), allowed)
         row = {"port1": 0, "port2": 0, **{name: int(value) for name, value in zip(columns, circuit, strict=True)}}
         one, other = (row["node1"], row["port1"]), (row["node2"], row["port2"])
+        slices = max(slices, row["time_slice"] + 1)
+        if one == other:
+            continue
         for near, far in ((one, other), (other, one)):
             before = found.setdefault((row["time_slice"], *near), far)
             if before != far:
                 value = f"node {near[0]}, port {near[1]} in slice {row['time_slice']}, twice"
                 raise InputError.of(f"circuits[{place}]", value, "one circuit for a port in a slice")
-    return found
+    return found, slices
 
 
 def _table(ends: _Ends, slices: int, entries: Mapping[int, Iterable[Any]], step: int) -> list[dict[str, str | int]]:

@@ -112,3 +112,18 @@ def test_a_workload_repeats_byte_for_byte(run_guest: RunGuest) -> None:
     assert one.digest == other.digest
     assert one.tables["flows"]["finished"].all()
     assert run_guest(base.with_(seed=4)).digest != one.digest
+
+
+def test_flows_of_mptcp_that_are_drawn_have_a_subflow_for_each_network_and_end(run_guest: RunGuest) -> None:
+    network = {"fabric": "rotor", "racks": 4, "hosts": 2, "packet_rate": "10 Gb/s"}
+    workload = {
+        "name": "w", "pattern": "racks", "protocol": "mptcp", "sizes": "web-search", "at_most": "1 MB",
+        "arrivals": {"load": "30 %"}, "count": 10,
+    }  # fmt: skip
+    data = {"network": network, "workloads": [workload], "notify": {}, "limit": "1 s", "seed": 1}
+    scenario = Scenario.from_dict(data)
+    assert [(flow.protocol, scenario.subflows(flow)) for flow in scenario.flows] == [("mptcp", 2)] * 10
+    flows = run_guest(scenario).tables["flows"]
+    assert flows["finished"].all()
+    assert list(flows["received_B"]) == [flow.size for flow in scenario.flows]
+    assert {flow.protocol for flow in drawn(count=2).flows} == {"tcp"}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Circuits and time-flow tables of OpenOptics.
 
-OpenOptics itself is not installed: `TimeFlowEntry` and `TimeFlowHop` are stand-ins with the attributes that its public
-tutorials 2 to 4 document. So these tests show what rdcnlab makes of such objects, not that OpenOptics gives them.
+OpenOptics itself is not installed: `TimeFlowEntry`, `TimeFlowHop` and `Path` are stand-ins with the attributes that its
+public tutorials 2 to 4 and its help texts document. `test_openoptics_package` has the objects of the package itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 from rdcnlab import InputError, Scenario
 from rdcnlab.engines.network import compile_network
-from rdcnlab.openoptics import network
+from rdcnlab.openoptics import COLUMNS, entries_of, network
 
 
 @dataclass
@@ -122,3 +122,29 @@ def test_wrong_circuits_are_refused_in_words(circuits: Any, columns: Any, messag
 def test_entries_that_one_queue_cannot_follow_are_refused(entries: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         network(CIRCUITS, {0: entries})
+
+
+def test_a_circuit_from_a_port_to_itself_is_left_out_and_its_slice_stays() -> None:
+    rows = [(0, 0, 1, 0, 0), (1, 0, 0, 0, 0), (1, 1, 1, 0, 0)]
+    optics = made(network(rows, columns=COLUMNS, routing="direct")).network.optics
+    assert optics is not None
+    assert [len(slot.circuits) for slot in optics.slots] == [1, 0, 0, 0]
+
+
+@dataclass
+class Path:
+    """A stand-in with the documented attributes."""
+
+    src: int
+    arrival_ts: int
+    dst: int
+    steps: list[TimeFlowHop]
+
+
+def test_paths_become_entries_of_their_first_steps() -> None:
+    paths = [Path(node, entry.arrival_ts or 0, entry.dst, [entry.hops])  # type: ignore[list-item]
+             for node, entries in every_entry().items() for entry in entries]  # fmt: skip
+    by_paths, by_entries = (made(network(CIRCUITS, entries)) for entries in (entries_of(paths), every_entry()))
+    assert by_paths.hash == by_entries.hash
+    with pytest.raises(InputError, match=r"paths\[0\].*a first step with a port"):
+        entries_of([Path(0, 0, 1, [TimeFlowHop(None)])])  # type: ignore[arg-type]

@@ -87,7 +87,7 @@ def _flows(workload: Workload, network: Network, seed: int, limit: int) -> Itera
 
 def _common(workload: Workload) -> dict[str, object]:
     """Return the fields that all flows of a workload share."""
-    names = ("cc", "path", "back", "initiator", "connect", *application.FIELDS)
+    names = ("protocol", "cc", "path", "back", "initiator", "connect", *application.FIELDS)
     shared = {name: getattr(workload, name) for name in names}
     return {**shared, "workload": workload.name}
 
