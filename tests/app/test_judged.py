@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rdcnlab.app.site import stored
+from rdcnlab.app.site import kept, stored
 from rdcnlab.papers import aykurt, carpa
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
+from rdcnlab.system import places
 
 
 @pytest.mark.usefixtures("fake_engine")
@@ -25,3 +31,70 @@ def test_processes_judge_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert stored.judge_all(names, store, workers=2, progress=False) == one
     assert stored.judge_all(names, store, workers=1, progress=False) == one
     assert stored.judge_all([], store) == []
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Keep scorecards in a directory of the test, and list what is judged."""
+    judged: list[str] = []
+    judge = stored.judge
+
+    def noted(kind: type[Item], store: Store) -> list[dict[str, Any]]:
+        judged.append(kind.id)
+        return judge(kind, store)
+
+    monkeypatch.setattr(places, "kept_scores", lambda: tmp_path / "scores")
+    monkeypatch.setattr(stored, "judge", noted)
+    return judged
+
+
+def test_what_did_not_change_is_not_judged_again(tmp_path: Path, counted: list[str]) -> None:
+    store = Store(tmp_path / "runs")
+    names = ["tdtcp/fig13", "carpa/fig6"]
+    first = stored.judge_all(names, store, again=False)
+    assert counted == ["fig13", "fig6"]
+    assert stored.judge_all(names, store, again=False) == first
+    assert counted == ["fig13", "fig6"]
+    assert stored.judge_all(names, store) == first
+    assert counted == 2 * ["fig13", "fig6"]
+    (tmp_path / "scores" / "carpa-fig6.json").write_text("{")
+    assert stored.judge_all(names, store, again=False) == first
+    assert counted[4:] == ["fig6"]
+
+
+def test_a_change_of_claims_runs_code_or_libraries_makes_all_be_judged_again(
+    tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results, claims, site = tmp_path / "results", tmp_path / "papers", tmp_path / "site"
+    shutil.copytree(places.papers(), claims)
+    for folder in (results, site):
+        folder.mkdir()
+    monkeypatch.setattr(places, "papers", lambda: claims)
+    monkeypatch.syspath_prepend(site)
+    store = Store(tmp_path / "runs", shipped=Shipped(results))
+    changes = [
+        lambda: None,
+        lambda: (claims / "note.yaml").write_text("a: 1"),
+        lambda: (results / "new").write_text("a"),
+        lambda: (site / "numpy-99.0.dist-info").mkdir(),
+        lambda: monkeypatch.setattr(sys, "version", "3.99"),
+    ]
+    for number, change in enumerate(changes, 1):
+        change()
+        kept.stamp_of.cache_clear()
+        stored.judge_all(["carpa/fig6"], store, again=False)
+        stored.judge_all(["carpa/fig6"], store, again=False)
+        assert len(counted) == number
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_an_item_with_a_local_run_is_judged_each_time(tmp_path: Path, counted: list[str]) -> None:
+    store = Store(tmp_path / "runs")
+    before = stored.judge_all(["aykurt/fig8a"], store, again=False)
+    aykurt.fig8a(profile="quick").run(store=store, progress=False)
+    for _ in range(2):
+        stored.judge_all(["aykurt/fig8a"], store, again=False)
+    assert counted == 3 * ["fig8a"]
+    for run in store:
+        store.delete(run)
+    assert stored.judge_all(["aykurt/fig8a"], store, again=False) == before

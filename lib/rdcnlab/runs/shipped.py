@@ -169,6 +169,14 @@ class Shipped:
                     copies[name].append(Copy(entry.folder / f"{name}.parquet", part, begin, count))
         return Row(first.text("run"), scenario_hash, first, {name: tuple(found) for name, found in copies.items()})
 
+    def size(self, paper: str, item: str) -> int:
+        """Return the bytes of all that is shipped for an item, uncompressed: about what figures have to read."""
+        size = 0
+        for path in self.root.glob(f"{paper}/{item}/*.parquet"):
+            metadata = pq.read_metadata(path)
+            size += sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
+        return size
+
     @functools.cached_property
     def _entries(self) -> dict[str, list[_Entry]]:
         """The rows of each run, by the hash of its scenario. Other data are read only when a run is used."""

@@ -64,6 +64,11 @@ def model_cache() -> Path:
     return Path(override) if override else _cache() / "models"
 
 
+def kept_scores() -> Path:
+    """Return ``rdcnlab/scores`` in the user's cache directory: verdicts of the last time."""
+    return _cache() / "scores"
+
+
 def citation() -> Path:
     """Return the file with the references: rdcnlab, and the papers."""
     return tree() / "CITATION.cff"

@@ -228,14 +228,18 @@ def score(
     restated: Annotated[
         bool, typer.Option("--restated", help="Only restated claims, with the verdict on the first wording.")
     ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also judge items of which nothing changed.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Judge every claim in every column, from the stored runs of the largest profile that is complete."""
+    """Judge every claim in every column, from the stored runs of the largest profile that is complete.
+
+    An item is judged again if its runs, the code, the claims or the libraries changed since the last time.
+    """
     from rdcnlab.app import scorecard
     from rdcnlab.app.site import stored
     from rdcnlab.papers import faces, full_names
 
-    rows = stored.judge_all(full_names(names or []), Store())
+    rows = stored.judge_all(full_names(names or []), Store(), again=again)
     if restated:
         show(scorecard.restated_claims(rows), as_json)
         return

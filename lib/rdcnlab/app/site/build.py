@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rdcnlab import papers
 from rdcnlab.app import notebooks
+from rdcnlab.app.executors import executor
 from rdcnlab.app.site import texts, view
 from rdcnlab.app.site.entries import collect, files
 from rdcnlab.app.site.entry import Entry
@@ -92,9 +93,14 @@ def build(kinds: Iterable[type[Item]], store: Store, output: Path, *, workers: i
     """
     require("site")
     cache = output.resolve() / ".site"
-    entries = collect(kinds, store, cache / "entries", execute=True, workers=workers)
+    # at the same time, because the last items leave cores free
+    with executor(1) as beside:
+        awaited = beside.submit(others, cache / "others", progress=False)
+        entries = collect(kinds, store, cache / "entries", execute=True, workers=workers)
+        with bar(1, "step", shown=not awaited.done()) as progress:
+            progress.set_description("notebooks without an item")
+            of_no_item = awaited.result()
     sources = Sources(cache / "source")
-    of_no_item = others(cache / "others")
     _copied_notebooks(sources, entries, cache, of_no_item.paths)
     sections = sources.documents()
     _pages(sources, entries, sections)

@@ -15,6 +15,7 @@ from rdcnlab.app.executors import executor
 from rdcnlab.app.site import entry
 from rdcnlab.fields.errors import RdcnlabError, RunError
 from rdcnlab.papers.item import Item
+from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.system import limits
 from rdcnlab.system.progress import bar
@@ -60,7 +61,9 @@ def collect(
         return [entry_of(orders[0])]
     entries: dict[str, entry.Entry] = {}
     failed: list[str] = []
-    orders_first = sorted(orders, key=lambda order: not papers.select([order.name])[0].extras)  # the longest ones
+    # the longest ones first, or one of them would be worked on alone at the end
+    shipped = store.shipped
+    orders_first = sorted(orders, key=lambda order: _effort(order, shipped), reverse=True)
     with executor(count, ["rdcnlab.app.site.entries"]) as pool, bar(len(orders), "item", shown=True) as progress:
         names: dict[Future[entry.Entry], str] = {pool.submit(entry_of, order): order.name for order in orders_first}
         left = list(names.values())
@@ -77,6 +80,12 @@ def collect(
     if failed:
         raise RunError("; ".join(failed))
     return [entries[order.name] for order in orders]
+
+
+def _effort(order: Order, shipped: Shipped) -> tuple[bool, int]:
+    """Return what sorts items by the time that they take: those with models, then by the size of their runs."""
+    (kind,) = papers.select([order.name])
+    return bool(kind.extras), shipped.size(kind.paper, kind.id)
 
 
 def _running(left: Sequence[str], count: int) -> str:

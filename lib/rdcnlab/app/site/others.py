@@ -30,7 +30,7 @@ class Others:
     unexecuted: str = ""
 
 
-def others(cache: Path) -> Others:
+def others(cache: Path, *, progress: bool = True) -> Others:
     """Return the notebooks of no item, executed where this machine has a kernel for runs.
 
     A notebook is executed again only if it or the code changed, or if it failed. A site does not build a kernel, which
@@ -40,15 +40,17 @@ def others(cache: Path) -> Others:
     ----------
     cache : Path
         Directory that keeps executed notebooks.
+    progress : bool
+        Whether to show a progress bar.
     """
     cache.mkdir(parents=True, exist_ok=True)
     paths: dict[str, Path] = {}
     failed: dict[str, str] = {}
     written, lacking = package().encode(), _lacking()
     sources = sorted(places.notebooks().glob("*.ipynb"))
-    with bar(len(sources), "notebook", shown=not lacking) as progress:
+    with bar(len(sources), "notebook", shown=progress and not lacking) as shown:
         for source in sources:
-            progress.set_description(source.name)
+            shown.set_description(source.name)
             target = paths[source.name] = cache / source.name
             stamp = hashlib.sha256(source.read_bytes() + written).hexdigest()
             if lacking:
@@ -56,7 +58,7 @@ def others(cache: Path) -> Others:
                 _unexecuted(source, target, lacking)
             elif error := _execute(source, target, stamp):
                 failed[source.name] = error
-            progress.update()
+            shown.update()
     return Others(paths, failed, lacking)
 
 

@@ -12,8 +12,10 @@ import pyarrow as pa
 
 from rdcnlab import papers
 from rdcnlab.app.executors import executor
+from rdcnlab.app.site import kept
 from rdcnlab.papers.item import Item, Profile
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.shipped import installed
 from rdcnlab.runs.store import Store
 from rdcnlab.system import limits
 from rdcnlab.system.extras import command, is_installed
@@ -61,7 +63,7 @@ def judge(kind: type[Item], store: Store) -> list[dict[str, Any]]:
 
 
 def judge_all(
-    names: Sequence[str], store: Store, *, workers: int | None = None, progress: bool = True
+    names: Sequence[str], store: Store, *, workers: int | None = None, progress: bool = True, again: bool = True
 ) -> list[dict[str, Any]]:
     """Return the scorecards of items in all their columns, in the order of the items.
 
@@ -75,23 +77,31 @@ def judge_all(
         Worker processes; by default one on every core. Few items are judged in this process.
     progress : bool
         Whether to show a progress bar.
+    again : bool
+        Judge all items. Otherwise those are left out of which nothing changed since the last time; see
+        `rdcnlab.app.site.kept`.
     """
-    count = min(len(names), workers or len(limits.cores()))
-    judge = partial(_judged, store.root)
-    with bar(len(names), "item", shown=progress and len(names) > _FEW) as shown:
-        if count < 2 or len(names) <= _FEW:
-            return [row for name in names for row in judge(name)]
-        rows = []
-        with executor(count, ["rdcnlab.app.site.stored"]) as pool:
-            for of_item in pool.map(judge, names):
-                rows += of_item
-                shown.update()
-        return rows
+    rows = {} if again else {name: rows for name in names if (rows := kept.read(name, store)) is not None}
+    left = [name for name in names if name not in rows]
+    count = min(len(left), workers or len(limits.cores()))
+    judge = partial(_judged, store.root, store.shipped.root)
+    with bar(len(left), "item", shown=progress and len(left) > _FEW) as shown:
+        if count < 2 or len(left) <= _FEW:
+            rows |= {name: judge(name) for name in left}
+        else:
+            with executor(count, ["rdcnlab.app.site.stored"]) as pool:
+                for name, of_item in zip(left, pool.map(judge, left), strict=True):
+                    rows[name] = of_item
+                    shown.update()
+    return [row for name in names for row in rows[name]]
 
 
-def _judged(root: Path, name: str) -> list[dict[str, Any]]:
+def _judged(root: Path, results: Path, name: str) -> list[dict[str, Any]]:
     (kind,) = papers.select([name])
-    return judge(kind, Store(root))
+    watched = kept.Watched(Store(root, shipped=installed(results)))
+    rows = judge(kind, watched)
+    kept.write(name, watched, rows)
+    return rows
 
 
 def explaining_runs(item: Item, store: Store) -> list[Runs] | None:
