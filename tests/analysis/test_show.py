@@ -19,7 +19,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from rdcnlab.analysis.figures import style
-from rdcnlab.analysis.show import rows
+from rdcnlab.analysis.show import paint, rows
 from rdcnlab.analysis.show.names import compress, readable
 from rdcnlab.analysis.show.paint import INK
 from rdcnlab.analysis.show.picture import image, picture
@@ -381,3 +381,14 @@ def test_a_single_link_of_its_kind_is_called_so() -> None:
     assert "1 link\n" in words
     assert "5 links, each\n" in words
     assert "1 links" not in words
+
+
+def test_a_line_of_thousands_of_names_is_cut_where_it_ends_and_measured_a_few_times() -> None:
+    text = ", ".join(f"w.{number}" for number in range(10_000))
+    paint.width.cache_clear()
+    short = paint.shorten(text, 1.2, 7.0)
+    assert paint.width.cache_info().misses < 20
+    kept = short.removesuffix(" ...")
+    assert text.startswith(kept)
+    assert paint.width(short, 7.0) <= 1.2 < paint.width(f"{text[: len(kept) + 3]} ...", 7.0)
+    assert paint.shorten("w.1", 1.2, 7.0) == "w.1"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
@@ -33,6 +34,8 @@ _LIGHT = ("#80B8D8", "#F2CF80", "#80CEB9", "#EAAE80", "#E5BCD3", "#ABDAF4")
 _NAMED = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "red": "#D55E00", "purple": "#CC79A7"}
 INK, PALE, FAINT = "#333333", "#F4F4F4", "#DDDDDD"
 _POINTS = 72.0
+#: Less than the width of the narrowest letter, as a part of the size of the text.
+_NARROWEST = 0.2
 
 
 @functools.lru_cache(maxsize=4096)
@@ -62,11 +65,12 @@ def wrap(text: str, space: float, size: float) -> list[str]:
 
 def shorten(text: str, space: float, size: float) -> str:
     """Return a text if it fits into `space` (inches), otherwise its beginning followed by dots."""
-    if width(text, size) <= space:
+    # a line of thousands of names is not measured as a whole, which takes seconds
+    most = int(space * _POINTS / (_NARROWEST * size)) + 1
+    if len(text) <= most and width(text, size) <= space:
         return text
-    while text and width(f"{text} ...", size) > space:
-        text = text[:-1]
-    return f"{text.rstrip(' ,')} ..."
+    fits = bisect.bisect_right(range(1, min(len(text), most) + 1), space, key=lambda n: width(f"{text[:n]} ...", size))
+    return f"{text[:fits].rstrip(' ,')} ..."
 
 
 def sheet(figure: Drawing, top: float, height: float, total: float) -> Axes:

@@ -236,10 +236,9 @@ def length(queue: Queue) -> str:
 
 def flows(shown: Shown) -> list[Row]:
     """Return rows of flows: ``flows``, ``from``, ``to``, ``sends``, and the ways ``there`` and ``back``."""
-    ways = ways_of(shown)
     rows = []
     for flow in shown.flows:
-        forward, backward = (_way_of(shown, ways, flow, back=backward) for backward in (False, True))
+        forward, backward = (shown.way_of(flow, back=backward) for backward in (False, True))
         rows.append((flow, in_words(shown, forward), in_words(shown, backward)))
     return [
         {
@@ -252,13 +251,6 @@ def flows(shown: Shown) -> list[Row]:
         }
         for alike in group_by(rows, lambda row: (_sends(row[0]), row[1], row[2]))
     ]
-
-
-def _way_of(shown: Shown, ways: tuple[Way, ...], flow: Flow, *, back: bool) -> Way:
-    schedule = shown.scenario.schedule(flow, back=back)
-    if schedule is not None:
-        return next(way for way in ways if way.schedule is not None and way.schedule.name == schedule.name)
-    return next(way for way in ways if way.schedule is None and flow.name in way.flows and way.back == back)
 
 
 def _sends(flow: Flow) -> str:

@@ -185,7 +185,7 @@ def _links_from(way: Way, step: Step, target: str, slot: int) -> list[str]:
 
 def _label(shown: Shown, way: Way, step: Step | None) -> Label:
     """Return the label of a way at one of its switches; without a step, the label of the whole way."""
-    flows = [flow for flow in shown.flows if flow.name in way.flows]
+    flows = shown.flows_of(way)
     names = way.flows if way.schedule is None else (way.schedule.name,)
     senders, receivers = tuple(flow.src for flow in flows), tuple(flow.dst for flow in flows)
     if way.back:

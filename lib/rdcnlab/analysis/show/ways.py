@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import dataclass, replace
 from typing import Any
@@ -130,6 +131,33 @@ class Shown:
         paths = [file.path for file in (*files, self.scenario.switch.controller) if file is not None]
         return tuple(dict.fromkeys(paths))
 
+    @functools.cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """The ways, as `ways_of` returns them; each picture and table asks for them."""
+        return _ways_of(self)
+
+    @functools.cached_property
+    def _ways_by_flow(self) -> dict[tuple[str, bool], Way]:
+        return {(name, way.back): way for way in self.ways if way.schedule is None for name in way.flows}
+
+    @functools.cached_property
+    def _ways_by_schedule(self) -> dict[str, Way]:
+        return {way.schedule.name: way for way in reversed(self.ways) if way.schedule is not None}
+
+    def way_of(self, flow: Flow, *, back: bool) -> Way:
+        """Return the way of a flow in one direction."""
+        schedule = self.scenario.schedule(flow, back=back)
+        return self._ways_by_flow[flow.name, back] if schedule is None else self._ways_by_schedule[schedule.name]
+
+    @functools.cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {flow.name: number for number, flow in enumerate(self.flows)}
+
+    def flows_of(self, way: Way) -> list[Flow]:
+        """Return the flows of a way that are shown, in the order of the scenario."""
+        numbers = sorted(self._numbers[name] for name in way.flows if name in self._numbers)
+        return [self.flows[number] for number in numbers]
+
 
 def _ends(name: str, routes: dict[str, dict[str, str]]) -> dict[str, str]:
     if routes:
@@ -146,6 +174,10 @@ def ways_of(shown: Shown) -> tuple[Way, ...]:
     InputError
         A schedule that no flow follows leads nowhere.
     """
+    return shown.ways
+
+
+def _ways_of(shown: Shown) -> tuple[Way, ...]:
     scenario = shown.scenario
     ways: dict[object, Way] = {}
     for back, flow in itertools.product((False, True), shown.flows):
