@@ -18,6 +18,7 @@ from rdcnlab.scenario.transport import Transport
 
 if TYPE_CHECKING:
     from rdcnlab.scenario.model import Scenario
+    from rdcnlab.scenario.stack import Stack
 
 
 def check(scenario: Scenario) -> None:
@@ -33,7 +34,7 @@ def check(scenario: Scenario) -> None:
         raise FieldError("flows", "nothing", "at least 1 item", reason=reason)
     _check_names(scenario)
     _check_programs(scenario)
-    hosts = [host.name for host in scenario.network.hosts]
+    hosts = [host.name for host in scenario.network.machines]
     program_checks.check(scenario)
     checked: set[Hashable] = set()
     for flow in scenario.traffic[len(scenario.flows) :]:
@@ -52,8 +53,7 @@ def check(scenario: Scenario) -> None:
                 continue
             seen.add(alike)
         for field in ("src", "dst"):
-            if getattr(flow, field) not in hosts:
-                raise FieldError.unknown(f"{where}.{field}", getattr(flow, field), hosts, "host")
+            scenario.network.check_host(f"{where}.{field}", getattr(flow, field))
         if flow.src == flow.dst:
             raise FieldError(f"{where}.dst", flow.dst, f"another host than src ({flow.src})")
         if scenario.network.switches:
@@ -94,9 +94,10 @@ def check(scenario: Scenario) -> None:
     for name in scenario.probes.count:
         if name not in links:
             raise FieldError.unknown("probes.count", name, links, "link")
+    ends = [host.name for host in scenario.network.hosts]
     for name in scenario.probes.capture:
-        if name not in hosts:
-            raise FieldError.unknown("probes.capture", name, hosts, "host")
+        if name not in ends:
+            raise FieldError.unknown("probes.capture", name, ends, "host")
     if scenario.probes.fold is not None and scenario.spans < 1:
         allowed = f"at least one span of probes.fold ({DURATION.format(scenario.probes.fold)}) after probes.fold_from"
         raise FieldError("limit", DURATION.format(scenario.limit), allowed)
@@ -146,6 +147,7 @@ def _check_hosts(scenario: Scenario, hosts: list[str]) -> None:
         if stack.name not in hosts:
             raise FieldError("hosts.name", stack.name, f"one of {', '.join(hosts)}")
         _check_own(scenario.transport, f"hosts.{stack.name}", stack.transport)
+        _check_endpoints(scenario, stack)
     seen: dict[str, Flow] = {}
     for flow in scenario.flows:
         _check_own(scenario.transport, f"flows.{flow.name}", flow.transport)
@@ -158,6 +160,19 @@ def _check_hosts(scenario: Scenario, hosts: list[str]) -> None:
                     f"and both flows use {host}"
                 )
                 raise FieldError(f"flows.{flow.name}.transport", "other settings", allowed)
+
+
+def _check_endpoints(scenario: Scenario, stack: Stack) -> None:
+    """Raise FieldError if the path manager of a host would use an address that the host does not have."""
+    if stack.mptcp is None:
+        return
+    lines = [line.name for line in scenario.network.lines_of(stack.name)]
+    endpoints = stack.mptcp.endpoints or ()
+    unique(f"hosts.{stack.name}.mptcp.endpoints", (endpoint.line for endpoint in endpoints))
+    for place, endpoint in enumerate(endpoints):
+        if endpoint.line not in lines:
+            field = f"hosts.{stack.name}.mptcp.endpoints[{place}].line"
+            raise FieldError.unknown(field, endpoint.line, lines, f"line of {stack.name}")
 
 
 def _without_flows(scenario: Scenario, host: str) -> Transport:
@@ -283,7 +298,13 @@ def _check_ways(
 
 
 def _check_subflows(scenario: Scenario, where: str, flow: Flow) -> None:
-    """Raise FieldError if the schedules of an MPTCP flow do not provide one network per subflow."""
+    """Raise FieldError if an MPTCP flow has neither schedules with one network per subflow nor hosts with lines."""
+    network = scenario.network
+    if scenario.schedule(flow) is None and any(len(network.lines_of(end)) > 1 for end in (flow.src, flow.dst)):
+        return
+    if any(host.of is not None for host in network.hosts) and scenario.schedule(flow) is not None:
+        allowed = "no schedule, in a network with hosts of several lines: the addresses of subflows are those of lines"
+        raise FieldError(f"{where}.path", str(flow.path), allowed)
     count = len(scenario.network.hosts)
     if scenario.network.switches and count > MOST_WITH_SUBFLOWS + 1:
         # the address of a later host could be that of a subflow
@@ -295,7 +316,10 @@ def _check_subflows(scenario: Scenario, where: str, flow: Flow) -> None:
         allowed = f"one of the first {MOST_WITH_SUBFLOWS} hosts, with mptcp, whose subflows need addresses of their own"
         raise FieldError(f"{where}.dst", flow.dst, allowed)
     if path is None or path.tdns != tuple(range(len(path.tdns))) or not 2 <= len(path.tdns) <= MOST_SUBFLOWS:
-        allowed = f"a schedule whose slots have 2 to {MOST_SUBFLOWS} networks, tdn 0, 1 and so on, with mptcp"
+        allowed = (
+            f"a schedule whose slots have 2 to {MOST_SUBFLOWS} networks, tdn 0, 1 and so on, with mptcp, or {flow.src} "
+            f"or {flow.dst} with several lines (of, in network.hosts)"
+        )
         raise FieldError(f"{where}.path", str(flow.path), allowed)
     if scenario.mptcp.isolation != "none" and (back is None or back.tdns != path.tdns):
         allowed = f"a schedule with the networks of the path, with mptcp.isolation {scenario.mptcp.isolation}"

@@ -114,6 +114,10 @@ class Host(Faulty):
         as sent, so TCP small queues do not include them.
     at : str or None
         The host's switch; None if the network has one switch only.
+    of : str or None
+        The host to which this line belongs. None: the entry is a host. Otherwise it is a further line of that host,
+        with an address of its own: the host sends from this address by this line. Flows and programs name the host,
+        and use its first address; with ``mptcp`` they use its further lines, too.
     port : Port
         The queue at the other end of the cable: that of the switch's port to the host. If anything is stated about it,
         the table ``queues`` lists it as ``HOST@SWITCH``; `Probes.ports` lists all ports.
@@ -125,6 +129,7 @@ class Host(Faulty):
     queue: QueueLimit = Queue(packets=1000)
     nic_buffer: Size = 0
     at: Annotated[LinkName | None, omit_default] = None
+    of: Annotated[HostName | None, omit_default] = None
     port: Annotated[Port, omit_default] = Port()
 
     @model_validator(mode="before")

@@ -35,7 +35,7 @@ from rdcnlab.scenario.elements import Link
 from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.identity import NO_SEED, hashed_text, without
 from rdcnlab.scenario.kinds import SwitchKind
-from rdcnlab.scenario.mptcp import Mptcp
+from rdcnlab.scenario.mptcp import Endpoint, Mptcp, PathManager
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.notified import Notification, notifications
 from rdcnlab.scenario.p4 import P4Program
@@ -73,7 +73,7 @@ class Scenario(Frozen):
     offload : Offload
         What the network cards of all hosts do for the kernel.
     hosts : tuple of Stack
-        Hosts whose settings of TCP or network cards differ from those of the scenario.
+        Hosts whose settings of TCP, MPTCP or network cards differ from those of the scenario.
     notify : Notify or None
         How hosts are notified of changes of the network. None: they are not notified.
     limit : int
@@ -172,9 +172,27 @@ class Scenario(Frozen):
         return forwarding.schedule_of(self, flow, back=back)
 
     def subflows(self, flow: Flow) -> int:
-        """Return the number of subflows of a flow; 1 unless its protocol is mptcp."""
+        """Return the number of subflows of a flow that its schedule gives it; 1 without mptcp or a schedule."""
         path = self.schedule(flow) if flow.protocol == "mptcp" else None
         return 1 if path is None else len(path.tdns)
+
+    @functools.cached_property
+    def mptcp_scheduler(self) -> str:
+        """The scheduler of MPTCP: that of Linux if no flow follows a schedule."""
+        return self.mptcp.scheduler if any(self.subflows(flow) > 1 for flow in self.flows) else "default"
+
+    def path_manager(self, host: str) -> PathManager:
+        """Return what the path manager of a host does, with the endpoints that it has by default."""
+        own = next((stack.mptcp for stack in self.hosts if stack.name == host and stack.mptcp), PathManager())
+        if own.endpoints is not None:
+            return own
+        flows = [flow for flow in self.flows if flow.protocol == "mptcp"]
+        sends, receives = (any(getattr(flow, end) == host for flow in flows) for end in ("src", "dst"))
+        endpoints = tuple(
+            Endpoint(line=line.name, subflow=sends or not receives, signal=receives or not sends)
+            for line in self.network.lines_of(host)[1:]
+        )
+        return own.model_copy(update={"endpoints": endpoints})
 
     def transport_of(self, host: str) -> Transport:
         """Return the settings of TCP of a host: those of its flow, its own, or the scenario's."""

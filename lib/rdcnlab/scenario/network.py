@@ -20,7 +20,10 @@ from rdcnlab.scenario.timetable import DARK, ECMP, LEAST_SLOT, RESERVED, SAME, S
 #: Number of shared buffers that a switch can have, as the kernel's ``OCS_POOL_MAX``.
 MOST_POOLS = 64
 
-#: Number of hosts that a network can have.
+#: Lines that a host can have: the kernel keeps 8 addresses of a host for Multipath TCP (``MPTCP_PM_ADDR_MAX``).
+MOST_LINES = 8
+
+#: Number of hosts that a network can have, with their further lines.
 MOST_HOSTS = 1000
 
 #: Name of the switch of a network that names no switch.
@@ -60,7 +63,7 @@ class Network(Frozen):
     overhead : int
         Bytes that a frame needs on the wire in addition to its IP packet: header, FCS, preamble and gap.
     hosts, links, pools : tuple
-        Names are unique within each of them.
+        Names are unique within each of them. Among the hosts are the further lines of hosts (`Host.of`).
     schedules : tuple of Schedule
         Timetables that flows share, by name. A schedule must not have the name of a link.
     switches : tuple of Node
@@ -85,6 +88,7 @@ class Network(Frozen):
         for field in ("hosts", "links", "pools", "schedules", "switches"):
             unique(field, (item.name for item in getattr(self, field)))
         self._check_pools()
+        self._check_lines_of_hosts()
         if self.optics is not None:
             self._check_optics(self.optics)
         if self.switches:
@@ -106,6 +110,29 @@ class Network(Frozen):
     def nodes(self) -> tuple[Node, ...]:
         """The switches, also of a network that names none: it has one, `ONLY_SWITCH`."""
         return self.switches or (Node(name=ONLY_SWITCH),)
+
+    @functools.cached_property
+    def machines(self) -> tuple[Host, ...]:
+        """The hosts, without the further lines of hosts."""
+        return tuple(host for host in self.hosts if host.of is None)
+
+    @functools.cached_property
+    def _machine_names(self) -> frozenset[str]:
+        return frozenset(host.name for host in self.machines)
+
+    def check_host(self, field: str, name: str) -> None:
+        """Raise FieldError about a field if a name is not that of a host, but unknown or that of a further line."""
+        if name in self._machine_names:
+            return
+        line = next((host for host in self.hosts if host.name == name), None)
+        if line is not None:
+            reason = f"{name} is a line of the host {line.of}, not a host; write {line.of}"
+            raise FieldError(field, name, f"a host, such as {line.of}", reason=reason)
+        raise FieldError.unknown(field, name, [host.name for host in self.machines], "host")
+
+    def lines_of(self, name: str) -> tuple[Host, ...]:
+        """Return all lines of a host: its own entry first, then its further lines in the order of the network."""
+        return (self.host(name), *(line for line in self.hosts if line.of == name))
 
     def node(self, name: str) -> Node:
         """Return the switch of this name; an unknown one raises InputError."""
@@ -157,6 +184,25 @@ class Network(Frozen):
                 raise FieldError.unknown(f"{field}.link", row.link, here, f"link from {row.rack} to an optical switch")
             if row.slot > len(optics.slots):
                 raise FieldError(f"{field}.slot", row.slot, f"1 to {len(optics.slots)}, a slot of the circuits")
+
+    def _check_lines_of_hosts(self) -> None:
+        """Raise FieldError if a further line belongs to no host, or the network is none for hosts with several."""
+        names = [host.name for host in self.machines]
+        for line in self.hosts:
+            if line.of is None:
+                continue
+            field = f"hosts.{line.name}.of"
+            if line.of not in names:
+                raise FieldError.unknown(field, line.of, names, "host")
+            if not self.switches:
+                raise FieldError.left_out(field, line.of, "in a network without switches")
+            if self.optics is not None:
+                raise FieldError.left_out(field, line.of, "with optics, where hosts have one line")
+            count = len(self.lines_of(line.of))
+            if count > MOST_LINES:
+                raise FieldError(field, f"{count} lines of {line.of}", f"at most {MOST_LINES} lines of a host")
+        if len(names) < 2:
+            raise FieldError("hosts", f"{len(names)} host", "at least two hosts; an entry with of is a line of a host")
 
     def _check_no_graph(self) -> None:
         for host in self.hosts:

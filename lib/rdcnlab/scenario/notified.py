@@ -59,4 +59,4 @@ def _hosts(scenario: Scenario, src: str, towards: str | None, schedule: Schedule
     at = scenario.network.host(src).at
     if at is None or schedule.pair != (at, towards):
         return [src]
-    return [host.name for host in scenario.network.hosts if host.at == at]
+    return [host.name for host in scenario.network.machines if host.at == at]

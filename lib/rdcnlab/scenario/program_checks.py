@@ -24,13 +24,11 @@ _SHARED = {
 def check(scenario: Scenario) -> None:
     """Raise FieldError for the first program that does not fit to the scenario."""
     unique("programs", (program.name for program in scenario.programs))
-    hosts = [host.name for host in scenario.network.hosts]
     known = (*VARIANTS, *LINUX_VARIANTS, *scenario.engine.own_names)
     first: dict[str, Program] = {}
     for program in scenario.programs:
         place = f"programs.{program.name}"
-        if program.host not in hosts:
-            raise FieldError.unknown(f"{place}.host", program.host, hosts, "host")
+        scenario.network.check_host(f"{place}.host", program.host)
         if program.cc is not None and program.cc not in known:
             raise FieldError.unknown(f"{place}.cc", program.cc, known, CC_NOUN)
         if program.start >= scenario.limit:

@@ -9,6 +9,7 @@ from pydantic import model_validator
 
 from rdcnlab.fields.quantities import Duration, FieldError, Frozen, HostName, Size, omit_default
 from rdcnlab.fields.units import DURATION, SIZE
+from rdcnlab.scenario.mptcp import PathManager
 from rdcnlab.scenario.transport import Transport
 
 #: The largest packet of IPv4, which is the largest that a card with segmentation offload takes.
@@ -65,8 +66,11 @@ class Stack(Frozen):
         Settings of TCP. In plain data, fields that are not given have the scenario's values. None: the scenario's.
     offload : Offload or None
         None: the scenario's.
+    mptcp : PathManager or None
+        None: each field's default.
     """
 
     name: HostName
     transport: Annotated[Transport | None, omit_default] = None
     offload: Annotated[Offload | None, omit_default] = None
+    mptcp: Annotated[PathManager | None, omit_default] = None

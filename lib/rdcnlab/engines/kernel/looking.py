@@ -49,7 +49,7 @@ def look(scenario: Scenario, host: str, at_ns: int, commands: Sequence[str]) -> 
     RunError
         All flows ended before this instant, or the run failed.
     """
-    hosts = [each.name for each in scenario.network.hosts]
+    hosts = [each.name for each in scenario.network.machines]
     if host not in hosts:
         raise InputError.of("host", host, f"one of {', '.join(hosts)}", reason=unknown(host, hosts, "host"))
     if not 0 <= at_ns < scenario.limit:

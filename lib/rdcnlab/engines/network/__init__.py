@@ -43,6 +43,8 @@ class Classes:
         Schedules that have a queue for data, by class.
     static : mapping
         Class of the traffic that always takes one line, by the line's number.
+    ends : mapping
+        Class of what goes to one line of a host that has several, by the name of the host or of the further line.
     lost : mapping
         Class of the packets that an optical switch loses, by switch.
     light : mapping
@@ -54,6 +56,7 @@ class Classes:
     shared: Mapping[tuple[int, str], int]
     queued: Mapping[int, Schedule]
     static: Mapping[int, int]
+    ends: Mapping[str, int]
     lost: Mapping[int, int]
     light: Mapping[tuple[int, str], int]
 
@@ -71,7 +74,7 @@ class Network:
     kinds : tuple of str
         The kind of each switch, by number.
     stations : mapping of str to Station
-        Stations by host name.
+        Stations by the names of hosts, and of the further lines of hosts.
     lines : tuple of Line
         Lines by number.
     trunks : tuple of Trunk
@@ -203,6 +206,14 @@ class Network:
         """Return the lines that begin at a switch."""
         return [line for line in self.lines if line.switch == switch]
 
+    def stations_of(self, host: str) -> list[Station]:
+        """Return the stations of a host: its first line, then its further lines."""
+        return [self.stations[line.name] for line in self.scenario.network.lines_of(host)]
+
+    def rate_of(self, host: str) -> int:
+        """Return the sum of the rates of a host's lines in bit/s."""
+        return sum(line.rate for line in self.scenario.network.lines_of(host))
+
     def stations_at(self, switch: int) -> list[Station]:
         """Return the hosts at a switch."""
         return [station for station in self.stations.values() if station.switch == switch]
@@ -244,7 +255,7 @@ def _compiled(scenario: Scenario, _paths: tuple[str, ...]) -> Network:
     waits = (Way(one.flows, one.schedule, one.route, {one.rack: one.step}, rest=True) for one in queues)
     ways = (*all_ways(scenario), *waits)
     classes = _classes(scenario, numbers, lines, ways, light)
-    numbered = (classes.own, classes.static, classes.lost, classes.light)
+    numbered = (classes.own, classes.static, classes.ends, classes.lost, classes.light)
     most = max([*classes.schedules, *(number for some in numbered for number in some.values())], default=0)
     if len(lines) > LAST_LINK + 1:
         raise InputError.of("network.links", f"{len(lines)} lines", f"at most {LAST_LINK + 1}, two for a link")
@@ -301,6 +312,8 @@ def _classes(
         steps.sort(key=lambda step: not step[0].queues_data(step[1]))
     else:
         reserved = {index: next(free) for index in range(len(scenario.traffic))}
+    several = {name for host in scenario.network.hosts if host.of is not None for name in (host.of, host.name)}
+    ends = {host.name: next(free) for host in scenario.network.hosts if host.name in several}
     lost = {numbers[node.name]: next(free) for node in scenario.network.nodes if node.optical}
     schedules: dict[int, Schedule] = {}
     shared: dict[tuple[int, str], int] = {}
@@ -318,4 +331,4 @@ def _classes(
     if not scenario.network.switches and scenario.switch.kind != "ocs":
         static = {line.number: next(free) for line in lines}
     light = {(numbers[one.switch], one.link): next(free) for one in lights}
-    return Classes(schedules, own, shared, queued, static, lost, light)
+    return Classes(schedules, own, shared, queued, static, ends, lost, light)

@@ -68,7 +68,7 @@ def prefix_of(part: int, way: int) -> str:
 def aliases(network: Network) -> Aliases | None:
     """Return the numbers of all ways; None if flows do more than take one of several constant ways."""
     scenario = network.scenario
-    if not network.is_named or scenario.programs or scenario.network.optics is not None:
+    if not network.is_named or scenario.programs or scenario.network.optics is not None or network.classes.ends:
         return None
     known: dict[tuple[str, str], dict[object, int]] = {}
     found: dict[tuple[int, bool], int] = {}

@@ -122,8 +122,9 @@ def matches(network: Network, switch: int, way: Way) -> Iterator[Match]:
         if program_traffic.is_of_programs(flow):
             yield dataclasses.replace(match, sender=source.ip, to=receiver.ip, field="", port=0)
             continue
-        # a way of a single flow carries all its subflows
-        if flow.protocol != "mptcp" or (way.complete and way.schedule is None):
+        # a way of a single flow carries all its subflows; without a schedule, the first one has the flow's way
+        unscheduled = flow.protocol == "mptcp" and network.scenario.schedule(flow) is None
+        if flow.protocol != "mptcp" or unscheduled or (way.complete and way.schedule is None):
             yield match
             continue
         for subflow in range(network.scenario.subflows(flow)) if way.part is None else (way.part,):

@@ -58,6 +58,10 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
     for node in network.nodes:
         if scenario.kind_at(node.name) != "ocs":
             yield InputError.of(scenario.kind_field(node.name), scenario.kind_at(node.name), "ocs, with ns3")
+    for host in network.hosts:
+        if host.of is not None:
+            why = "with ns3, which has no Multipath TCP"
+            yield InputError.left_out(f"network.hosts.{host.name}.of", host.of, why)
     yield from _lines(network)
     if network.optics is not None and network.optics.demand is not None:
         why = "with ns3, whose switches no controller changes"

@@ -55,6 +55,8 @@ class Numbering:
         The smallest ``link`` of a line from a host to its switch; all numbers from there to `ports` are such lines.
     receivers, senders : sequence of str
         The names of the line to the receiver, and of the line from the sender, for each flow.
+    ends : mapping of int to str
+        Names of the lines to hosts that have several lines, by the ``class`` of records.
     listed : sequence of str
         Those of them whose queues the table ``queues`` lists.
     overhead : int
@@ -73,6 +75,7 @@ class Numbering:
     cards: int
     receivers: Sequence[str]
     senders: Sequence[str]
+    ends: Mapping[int, str]
     listed: Sequence[str]
     overhead: int
 
@@ -93,6 +96,7 @@ class Numbering:
             cards=CARD_LINK,
             receivers=[network.ports_to_hosts[flow.dst] for flow in scenario.traffic],
             senders=[network.host_sides[flow.src] for flow in scenario.traffic],
+            ends={number: network.ports_to_hosts[name] for name, number in classes.ends.items()},
             listed=[network.ports_to_hosts[host] for host in _listed(network)],
             overhead=network.overhead,
         )
@@ -116,7 +120,14 @@ class Numbering:
         """Return the name of the line to the receiver for each record; None for a line inside the network."""
         flow = np.where(self.is_at_port(packets), self.flow(packets), -1)
         found: NDArray[Any] = np.array([*self.receivers, None], dtype=object)[flow]
+        for name, at_end in self.at_ends(packets):
+            found[at_end] = name
         return found
+
+    def at_ends(self, packets: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Yield the name of each line to a host that has several, and whether each record is of that line."""
+        for number, name in self.ends.items():
+            yield name, self.is_at_port(packets) & (packets["class"] == number)
 
     def at_hosts(self, packets: NDArray[Any]) -> NDArray[Any]:
         """Return the name of the line to the receiver or from the sender for each record; None for other lines."""
@@ -226,5 +237,7 @@ def _listed(network: Network) -> list[str]:
     scenario, hosts = network.scenario, [station.host for station in network.stations.values()]
     if scenario.probes.count:
         return []  # their packets are not recorded
-    stated = {host.name for host in hosts if scenario.probes.ports or host.port != Port()}
-    return [name for name in dict.fromkeys(flow.dst for flow in scenario.traffic) if name in stated]
+    of_several = network.classes.ends
+    stated = {host.name for host in hosts if scenario.probes.ports or host.port != Port() or host.name in of_several}
+    receivers = dict.fromkeys(flow.dst for flow in scenario.traffic)
+    return [line.name for name in receivers for line in scenario.network.lines_of(name) if line.name in stated]

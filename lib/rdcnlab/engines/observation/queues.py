@@ -119,6 +119,8 @@ def _by_port(records: NDArray[Any], numbering: Numbering) -> dict[int, NDArray[A
     numbers = {name: number for number, name in enumerate(numbering.listed)}
     of_flow = np.array([*(numbers.get(name, -1) for name in numbering.receivers), -1])
     port = of_flow[np.where(numbering.is_at_port(records), numbering.flow(records), -1)]
+    for name, at_end in numbering.at_ends(records):
+        port[at_end] = numbers.get(name, -1)
     return _grouped(records[port >= 0], port[port >= 0])
 
 

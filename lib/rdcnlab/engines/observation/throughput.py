@@ -68,16 +68,19 @@ def table(numbering: Numbering, dequeued: NDArray[Any], acked: NDArray[Any]) -> 
     udp = np.array([not one.is_tcp for one in numbering.scenario.traffic], dtype=bool)[flow]
     payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
     payload[~udp & (dequeued["len"] <= ETHERNET_HEADER + 20 + 60)] = 0
-    ends = [*numbering.lines.values(), "receiver", "sender"]
+    ends = [*numbering.lines.values(), "receiver", "sender", *numbering.ends.values()]
     flows = [flow.name for flow in numbering.scenario.traffic]
-    index = np.where(inside, dequeued["link"], len(ends) - 2).astype(np.int64)
+    receiver = len(numbering.lines)
+    index = np.where(inside, dequeued["link"], receiver).astype(np.int64)
     # One number encodes bin, place and flow, so that a single pass counts all.
     key = (dequeued["time"] // numbering.scenario.probes.bin * len(ends) + index) * len(flows) + flow
-    key_acked = (acked["time"] // numbering.scenario.probes.bin * len(ends) + len(ends) - 1) * len(flows) + acked[
-        "flow"
-    ]
-    key = np.concatenate([key, key_acked])
-    size = np.concatenate([np.where(inside, framed, payload), acked["bytes"]])
+    key_acked = (acked["time"] // numbering.scenario.probes.bin * len(ends) + receiver + 1) * len(flows) + acked["flow"]
+    keys, sizes = [key, key_acked], [np.where(inside, framed, payload), acked["bytes"]]
+    # what passes one line of a host that has several is also counted there, as on a line inside the network
+    for place, (_, at_end) in enumerate(numbering.at_ends(dequeued), receiver + 2):
+        keys.append(key[at_end] + (place - receiver) * len(flows))
+        sizes.append(framed[at_end])
+    key, size = np.concatenate(keys), np.concatenate(sizes)
     seen, count, size = _sums(key, size)
     return pd.DataFrame(
         {

@@ -51,17 +51,14 @@ def hosts_of(workload: Workload, network: Network) -> tuple[str, ...]:
     FieldError
         A host does not exist, or there are fewer than two.
     """
-    known = [host.name for host in network.hosts]
     for place, host in enumerate(workload.hosts):
-        if host not in known:
-            raise FieldError.unknown(f"hosts[{place}]", host, known, "host")
+        network.check_host(f"hosts[{place}]", host)
     for number, demand in enumerate(workload.matrix):
         for end in ("src", "dst"):
-            if getattr(demand, end) not in known:
-                raise FieldError.unknown(f"matrix[{number}].{end}", getattr(demand, end), known, "host")
-    if workload.to is not None and workload.to not in known:
-        raise FieldError.unknown("to", workload.to, known, "host")
-    hosts = workload.hosts or tuple(known)
+            network.check_host(f"matrix[{number}].{end}", getattr(demand, end))
+    if workload.to is not None:
+        network.check_host("to", workload.to)
+    hosts = workload.hosts or tuple(host.name for host in network.machines)
     if len(hosts) < 2:
         raise FieldError("hosts", f"{len(hosts)} host", "at least two hosts")
     return hosts

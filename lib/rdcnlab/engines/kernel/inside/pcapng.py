@@ -26,7 +26,7 @@ class Capture:
     Parameters
     ----------
     plan : dict
-        ``host``, ``interface``, ``packets`` (room in packets), ``epoch_ns`` (CLOCK_MONOTONIC at the start of the
+        ``host``, ``in`` (the host whose further line it is, if it is one), ``interface``, ``packets`` (room in packets), ``epoch_ns`` (CLOCK_MONOTONIC at the start of the
         scenario) and ``date_ns`` (what the file gives as the date of the start, in ns since 1970).
     testbed : Testbed
         The network with the host.
@@ -34,7 +34,7 @@ class Capture:
 
     def __init__(self, plan: dict[str, Any], testbed: Any) -> None:
         self.plan = plan
-        self.ring = _within(testbed.pid(plan["host"]), plan)
+        self.ring = _within(testbed.pid(plan.get("in", plan["host"])), plan)
 
     def store(self, directory: str) -> None:
         """Write ``<host>.pcapng`` into a directory."""

@@ -67,8 +67,9 @@ class Testbed:
         for spec in plan["hosts"]:
             name = spec["name"]
             host = self.net.addHost(name, ip=f"{spec['ip']}/{spec['prefix']}", mac=spec["mac"])
-            ends = {"intfName1": f"{label(spec)}-eth0", "intfName2": f"sw-{label(spec)}"}
-            self.net.addLink(host, self.switches[home[label(spec)]], **ends)
+            for line in lines(spec):
+                ends = {"intfName1": f"{label(line)}-eth0", "intfName2": f"sw-{label(line)}"}
+                self.net.addLink(host, self.switches[home[label(line)]], **ends)
             self.hosts[name] = host
 
     def start(self) -> None:
@@ -80,9 +81,9 @@ class Testbed:
         by_host = neighbours(self.plan)
         for spec in self.plan["hosts"]:
             configure(self.hosts[spec["name"]], spec, self.plan, by_host[spec["name"]])
-            if spec.get("offload", {}).get("gro"):
+            for line in lines(spec) if spec.get("offload", {}).get("gro") else ():
                 # veth merges nothing that comes from an end with TSO, which could send it whole
-                command(switch, f"ethtool -K sw-{label(spec)} tso off")
+                command(switch, f"ethtool -K sw-{label(line)} tso off")
         settings(switch, self.plan["memory_sysctls"])
         for name, value in self.plan["parameters"].items():
             module, _, parameter = name.partition("/parameters/")
@@ -99,17 +100,17 @@ class Testbed:
 
     def _cables(self) -> list[str]:
         """Return the commands that make the cables of hosts, and those between switches."""
-        lines = ["link set lo up"]
-        for spec in self.plan["hosts"]:
+        words = ["link set lo up"]
+        for spec in (line for host in self.plan["hosts"] for line in lines(host)):
             name, mtu = label(spec), spec["mtu"]
             inside = f"{name}-eth0 netns {self.pid(spec['name'])} address {spec['mac']} mtu {mtu} {longest(spec)}"
-            lines.append(f"link add sw-{name} mtu {mtu} gso_max_segs 1 type veth peer name {inside}")
-            lines.append(f"link set sw-{name} up")
+            words.append(f"link add sw-{name} mtu {mtu} gso_max_segs 1 type veth peer name {inside}")
+            words.append(f"link set sw-{name} up")
         mtu = self.plan["hosts"][0]["mtu"]
         for one, other in self.plan["trunks"]:
             ends = f"{one} mtu {mtu} gso_max_segs 1 type veth peer name {other} mtu {mtu} gso_max_segs 1"
-            lines.append(f"link add {ends}")
-        return lines
+            words.append(f"link add {ends}")
+        return words
 
     def counters(self) -> dict[str, Any]:
         """Return the counters of the switch, or those of several switches by name."""
@@ -131,6 +132,11 @@ def label(spec: dict[str, Any]) -> str:
     return str(spec.get("label", spec["name"]))
 
 
+def lines(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the lines of a host, each with the settings of the host and its own: the first, then further ones."""
+    return [spec, *({**spec, **line} for line in spec.get("lines", ()))]
+
+
 def neighbours(plan: dict[str, Any]) -> dict[str, list[bytes]]:
     """Return what each host knows of others, since there is no ARP.
 
@@ -138,7 +144,11 @@ def neighbours(plan: dict[str, Any]) -> dict[str, list[bytes]]:
     """
     packed = {
         spec["name"]: [
-            route.neighbour(address, spec["mac"]) for address in (spec["ip"], *spec["more"], *spec.get("aliases", ()))
+            *(
+                route.neighbour(address, spec["mac"])
+                for address in (spec["ip"], *spec["more"], *spec.get("aliases", ()))
+            ),
+            *(route.neighbour(line["ip"], line["mac"]) for line in spec.get("lines", ())),
         ]
         for spec in plan["hosts"]
     }
@@ -161,10 +171,30 @@ def configure(host: Machine, spec: dict[str, Any], plan: dict[str, Any], known: 
     """Set up a host: its line, its neighbours and its TCP settings."""
     interface = f"{label(spec)}-eth0"
     with inside(host):
-        route.host(spec, socket.if_nametoindex(interface), bucket(spec, plan["overhead"]), known)
+        for line in lines(spec):
+            index = socket.if_nametoindex(f"{label(line)}-eth0")
+            route.host(line, index, bucket(line, plan["overhead"]), known)
         write_settings(spec.get("transport", plan["sysctls"]) | spec["sysctls"])
     batch(host, "ip", paths(spec, interface))
-    receive_offload(host, spec, interface)
+    if spec.get("lines"):
+        batch(host, "tc", departures(spec))
+    for line in lines(spec):
+        receive_offload(host, line, f"{label(line)}-eth0")
+
+
+def departures(spec: dict[str, Any]) -> list[str]:
+    """Return the commands that let packets leave by the line whose address they come from.
+
+    All hosts are in one prefix, so without this the routing table sends everything by the first line that is not bound
+    to another one. Our kernel has one routing table, so the rules are filters.
+    """
+    first = f"{label(spec)}-eth0"
+    words = [f"qdisc add dev {first} clsact"]
+    for number, line in enumerate(lines(spec)[1:], 1):
+        actions = f"action pedit ex munge eth src set {line['mac']} pipe action mirred egress redirect"
+        match = f"protocol ip pref {number} flower src_ip {line['ip']}"
+        words.append(f"filter add dev {first} egress {match} {actions} dev {label(line)}-eth0")
+    return words
 
 
 def longest(spec: dict[str, Any]) -> str:
@@ -189,14 +219,21 @@ def receive_offload(host: Machine, spec: dict[str, Any], interface: str) -> None
 
 def paths(spec: dict[str, Any], interface: str) -> list[str]:
     """Return the commands for a host of Multipath TCP: more addresses, which it announces to its peers, and limits."""
+    if "path_manager" in spec:
+        manager = spec["path_manager"]
+        words = [f"mptcp limits set subflow {manager['subflows']} add_addr_accepted {manager['accepted']}"]
+        for endpoint in manager["endpoints"]:
+            flags = " ".join(endpoint["flags"])
+            words.append(f"mptcp endpoint add {endpoint['ip']} dev {endpoint['label']}-eth0 {flags}")
+        return words
     if spec["subflows"] == 1:
         return []
     more = spec["subflows"] - 1
-    lines = [f"mptcp limits set subflow {more} add_addr_accepted {more}"]
+    words = [f"mptcp limits set subflow {more} add_addr_accepted {more}"]
     for address in spec["more"]:
-        lines.append(f"addr add {address}/{spec['prefix']} dev {interface}")
-        lines.append(f"mptcp endpoint add {address} signal")
-    return lines
+        words.append(f"addr add {address}/{spec['prefix']} dev {interface}")
+        words.append(f"mptcp endpoint add {address} signal")
+    return words
 
 
 def settings(node: Any, sysctls: dict[str, str]) -> None:

@@ -41,7 +41,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     switches, network = switches_of(scenario), compile_network(scenario)
     starts = zip(scenario.flows, scenario.start_times(), strict=True)
     waiting = order(scenario)
-    hosts = [host(network, station) for station in network.stations.values()]
+    hosts = [host(network, network.stations[one.name]) for one in scenario.network.machines]
     for own in hosts:
         if "transport" in own:
             own["transport"] |= switches.sysctls()

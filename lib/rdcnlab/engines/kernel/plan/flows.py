@@ -72,7 +72,7 @@ def order(scenario: Scenario) -> dict[str, list[str]]:
 
 def small(scenario: Scenario) -> int:
     """Return the size in bytes up to which the receiver of a flow is woken once."""
-    least = min(scenario.transport_of(host.name).rmem[1] for host in scenario.network.hosts)
+    least = min(scenario.transport_of(host.name).rmem[1] for host in scenario.network.machines)
     return min(SMALL, least // 4)
 
 

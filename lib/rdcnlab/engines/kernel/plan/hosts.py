@@ -71,12 +71,46 @@ def host(network: Network, station: Station) -> dict[str, Any]:
         **({} if network.aliases is None else {"aliases": [of_way(station.ip, way) for way in network.aliases.used]}),
         "subflows": _subflows(scenario, given.name),
         "sysctls": _own_sysctls(scenario, given.name),
-        "mac": station.mac,
         "mtu": network.mtu,
+        **_line(station),
+        **_lines(network, given.name),
+    }
+
+
+def _line(station: Station) -> dict[str, Any]:
+    """Return the settings of one line of a host, in bit/s and bytes."""
+    given = station.host
+    return {
+        "mac": station.mac,
         "rate": given.rate,
         "nic_buffer": given.nic_buffer,
         "queue_bytes": given.queue.bytes,
         "queue_packets": given.queue.packets,
+    }
+
+
+def _lines(network: Network, host: str) -> dict[str, Any]:
+    """Return the further lines of a host and what its path manager does; empty where no host has several lines."""
+    if not network.classes.ends:
+        return {}
+    manager = network.scenario.path_manager(host)
+    flags = ("subflow", "signal", "backup", "fullmesh")
+    return {
+        "lines": [
+            {"label": station.label, "ip": station.ip, **_line(station)} for station in network.stations_of(host)[1:]
+        ],
+        "path_manager": {
+            "subflows": manager.subflows,
+            "accepted": manager.accepted,
+            "endpoints": [
+                {
+                    "ip": network.stations[endpoint.line].ip,
+                    "label": network.stations[endpoint.line].label,
+                    "flags": [flag for flag in flags if getattr(endpoint, flag)],
+                }
+                for endpoint in manager.endpoints or ()
+            ],
+        },
     }
 
 
@@ -129,5 +163,5 @@ def sysctls(scenario: Scenario, own: Transport | None = None) -> dict[str, str]:
         # a port that the kernel chooses must not be a flow's: packets to it would be those of the flow
         values["net.ipv4.ip_local_port_range"] = f"{FIRST_PORT + used} 65535"
     if mptcp.flows(scenario):
-        values["net.mptcp.scheduler"] = scenario.mptcp.scheduler
+        values["net.mptcp.scheduler"] = scenario.mptcp_scheduler
     return values

@@ -112,8 +112,16 @@ def probes(network: Network, switches: Switches) -> list[dict[str, Any]]:
 def captures(network: Network) -> list[dict[str, Any]]:
     """Return the captures at hosts, with room for as many packets as the flows can cause there."""
     shared = {"packets": _captured(network), "epoch_ns": START_NS, "date_ns": DATE_NS}
-    labels = {host: network.stations[host].label for host in network.scenario.probes.capture}
-    return [{"host": host, "interface": f"{label}-eth0", **shared} for host, label in labels.items()]
+    captured = [network.stations[name] for name in network.scenario.probes.capture]
+    return [
+        {
+            "host": station.name,
+            **({} if station.host.of is None else {"in": station.host.of}),
+            "interface": f"{station.label}-eth0",
+            **shared,
+        }
+        for station in captured
+    ]
 
 
 def captures_kB(network: Network) -> int:  # noqa: N802  (unit)
@@ -147,7 +155,7 @@ def _in_interval(network: Network, *, everywhere: bool = False) -> int:
 
 def _sent_rate(network: Network) -> int:
     """Return the sum of the rates of all senders in bit/s."""
-    return sum(network.stations[name].host.rate for name in {flow.src for flow in network.scenario.traffic})
+    return sum(network.rate_of(name) for name in {flow.src for flow in network.scenario.traffic})
 
 
 def _thinned(scenario: Scenario) -> bool:
@@ -201,7 +209,7 @@ def _packets(network: Network) -> int:
         sizes = [payload(flow, network.mtu) for flow in flows]
         # flows of one host share its line
         frame = min(sizes) + network.overhead
-        line = int(network.stations[sender].host.rate * scenario.limit * 1.1 / 8e9 / frame)
+        line = int(network.rate_of(sender) * scenario.limit * 1.1 / 8e9 / frame)
         bound = sum(
             min(application.packets(scenario, flow, size), line) for flow, size in zip(flows, sizes, strict=True)
         )

@@ -32,18 +32,20 @@ _SPARE_KB = 256
 
 
 def hosts(network: Network) -> list[str]:
-    """Return the hosts whose own queues the table ``queues`` lists."""
+    """Return the hosts, and further lines of hosts, whose own queues the table ``queues`` lists."""
     scenario = network.scenario
     if not scenario.probes.ports or scenario.probes.count:
         return []
-    return list(dict.fromkeys(name for flow in scenario.traffic for name in (flow.src, flow.dst)))
+    users = dict.fromkeys(name for flow in scenario.traffic for name in (flow.src, flow.dst))
+    return [line.name for name in users for line in scenario.network.lines_of(name)]
 
 
 def probes(network: Network) -> list[dict[str, Any]]:
     """Return the trace buffers of all own queues that are listed, with room for twice the packets of their flows."""
     found = []
     for host in hosts(network):
-        flows = [flow for flow in network.scenario.traffic if host in (flow.src, flow.dst)]
+        user = network.stations[host].host.of or host
+        flows = [flow for flow in network.scenario.traffic if user in (flow.src, flow.dst)]
         packets = (
             sum(application.packets(network.scenario, flow, payload(flow, network.mtu)) + 64 for flow in flows) * 2
             + 20_000

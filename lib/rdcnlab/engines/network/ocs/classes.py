@@ -10,13 +10,19 @@ from rdcnlab.engines.network.forwarding import Entry
 from rdcnlab.engines.network.numbers import TARGET
 from rdcnlab.engines.network.optics import Light
 from rdcnlab.engines.network.versions import versions_of
-from rdcnlab.scenario import DARK, Schedule, Slot
+from rdcnlab.scenario import BYPASS, DARK, Schedule, Slot
 
 
 def classes(network: Network, switch: int) -> list[dict[str, Any]]:
     """Return the classes of a switch: those of its lines, and those of ways that need one."""
     static, lost = network.classes.static, network.classes.lost
     found = [_static(static[line.number], line.number) for line in network.lines_at(switch) if line.number in static]
+    ends = network.classes.ends
+    found += [
+        _static(ends[station.name], TARGET[BYPASS])
+        for station in network.stations_at(switch)
+        if station.name in ends
+    ]
     if switch in lost:
         found.append(_static(lost[switch], TARGET[DARK]))
     name = network.switches[switch]

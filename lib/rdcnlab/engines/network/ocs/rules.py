@@ -91,6 +91,9 @@ def _rest(network: Network, switch: int) -> Iterator[dict[str, Any]]:
             yield from ({**rule, "prio": OWN, "in_if": one.interface} for one in network.stations_at(switch))
         else:
             yield {**rule, "prio": REST}
+    ends = network.classes.ends
     for station, line in network.reached(switch):
+        if line is None and station.name in ends:
+            yield {"class_id": ends[station.name], "prio": REST, "dst": station.ip}
         if line is not None and station.switch not in routed:
             yield {"class_id": static[line.number], "prio": REST, "dst": station.ip}
