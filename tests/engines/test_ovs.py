@@ -140,6 +140,66 @@ def test_an_application_of_ryu_does_what_it_does_in_os_ken(run_guest: RunGuest, 
     assert again.digest == seen.digest
 
 
+#: The controller of the document in two files: what it counts is in the second one.
+HALVES = """
+def difference(total, ports, before):
+    return {link: total[ports[link]] - then for link, then in before.items()}
+
+
+def other_than(sent):
+    return min(sent, key=sent.get)
+"""
+
+
+def split(text: str, imported: str) -> str:
+    """Return the controller of the document, which imports parts of it."""
+    text = text.replace("{link: total[ports[link]] - before for link, before in self.before.items()}", "DIFFERENCE")
+    text = text.replace("DIFFERENCE", "difference(total, ports, self.before)")
+    text = text.replace("min(sent, key=sent.get)", "other_than(sent)")
+    return text.replace("from sdn import", f"{imported}\nfrom sdn import")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "imported"),
+    [
+        ("__init__.py", "halves.py", "from .halves import difference, other_than"),
+        ("__init__.py", "parts/halves.py", "from mover.parts.halves import difference, other_than"),
+        # a name that a module of ours for hosts has, too
+        ("main.py", "topology.py", "from topology import difference, other_than"),
+    ],
+)
+def test_a_controller_of_two_files_does_what_one_file_does(
+    run_guest: RunGuest, tmp_path: Path, first: str, second: str, imported: str
+) -> None:
+    for name, text in blocks().items():
+        (tmp_path / name).write_text(text)
+    scenario = Scenario.load(tmp_path / "balance.yaml")
+    mover = tmp_path / "mover"
+    (mover / second).parent.mkdir(parents=True)
+    (mover / first).write_text(split(blocks()["balance.py"], imported))
+    (mover / second).write_text(HALVES)
+    # what lies beside the files of the scenario is not found
+    several = Scenario.from_dict({**scenario.to_dict(), "switch": {"kind": "ovs", "controller": str(mover)}})
+    assert run_guest(several).digest == run_guest(scenario).digest
+
+
+def test_errors_of_a_directory_name_the_file_and_the_line(run_guest: RunGuest, tmp_path: Path) -> None:
+    mover = tmp_path / "mover"
+    mover.mkdir()
+    (mover / "__init__.py").write_text("from .app import Mine\n")
+    (mover / "app.py").write_text(
+        "from sdn import Controller\n\nfrom .lib import fails\n\n\nclass Mine(Controller):\n"
+        "    def begun(self):\n        fails()\n"
+    )
+    (mover / "lib.py").write_text("def fails():\n    raise ValueError('no such thing')\n")
+    with pytest.raises(RunError, match=r"the controller mover raised ValueError: no such thing \(lib\.py, line 2\)"):
+        run_guest(ovs(two(LONG), controller=str(mover)), wall_limit_s=120)
+    (mover / "app.py").rename(mover / "queue.py")
+    (mover / "__init__.py").rename(mover / "main.py")
+    with pytest.raises(RunError, match=r"mover has a module 'queue', as Python, os-ken or rdcnlab has"):
+        run_guest(ovs(two(LONG), controller=str(mover)), wall_limit_s=120)
+
+
 def test_a_module_that_os_ken_lacks_is_named(run_guest: RunGuest, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("from ryu.services.protocols.bgp.bgpspeaker2 import BGPSpeaker\n")
     with pytest.raises(

@@ -35,7 +35,7 @@ def test_only_ovs_knows_a_controller(app: Path, field: str, value: object) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "allowed"), [("mine.txt", r"an application of os-ken, \*\.py"), ("none.py", r"there is no file")]
+    ("name", "allowed"), [("mine.txt", r"an application of os-ken: a file \*\.py"), ("none.py", r"there is no file")]
 )
 def test_a_controller_is_a_file_of_python(app: Path, name: str, allowed: str) -> None:
     with pytest.raises(InputError, match=rf"switch\.controller: .*{allowed}"):
@@ -98,3 +98,64 @@ def test_a_picture_says_what_controls_the_switch(app: Path) -> None:
     node = Node(name="switch")
     assert kind(scenario(delay="2 ms", table_size=9), node) == "ovs, delay 2 ms, 9 entries"
     assert kind(scenario(app, controller="mine.py"), node) == "ovs with mine.py"
+
+
+def package(directory: Path, *, first: str = "__init__.py") -> Path:
+    """Write a controller of several files, with what Python and editors leave beside them."""
+    mine = directory / "balancer"
+    texts = {
+        first: "from .app import Mine\n", "app.py": "", "paths/__init__.py": "", "paths/best.py": "", "table.json": "{}",
+        "__pycache__/app.cpython-311.pyc": "", ".app.py.swp": "",
+    }  # fmt: skip
+    for name, content in texts.items():
+        (mine / name).parent.mkdir(parents=True, exist_ok=True)
+        (mine / name).write_text(content)
+    return mine
+
+
+def test_a_directory_is_a_controller_with_all_its_files(tmp_path: Path) -> None:
+    mine = package(tmp_path)
+    found = scenario(tmp_path, controller="balancer")
+    chosen = found.switch.controller
+    assert chosen is not None
+    assert (chosen.package, chosen.label) == ("balancer", "balancer")
+    assert [file.name for file in chosen.files] == ["app.py", "paths/__init__.py", "paths/best.py", "table.json"]
+    assert list(chosen.modules) == ["balancer.app", "balancer.paths", "balancer.paths.best"]
+    assert kind(found, found.network.nodes[0]) == "ovs with balancer"
+    (tmp_path / "s.yaml").write_text(found.dump())
+    assert Scenario.load(tmp_path / "s.yaml") == found
+    # every file counts by its content and its name, not by the place of the directory
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    mine.rename(elsewhere / "balancer")
+    assert scenario(elsewhere, controller="balancer").hash == found.hash
+    (elsewhere / "balancer" / "table.json").write_text("[]")
+    assert scenario(elsewhere, controller="balancer").hash != found.hash
+
+
+def test_a_directory_without_a_package_begins_with_main(tmp_path: Path) -> None:
+    package(tmp_path, first="main.py")
+    chosen = scenario(tmp_path, controller="balancer/").switch.controller
+    assert chosen is not None
+    assert (chosen.package, Path(chosen.path).name) == (None, "main.py")
+    assert list(chosen.modules) == ["app", "paths", "paths.best"]
+
+
+def test_a_changed_file_of_a_controller_is_refused(tmp_path: Path) -> None:
+    mine = package(tmp_path)
+    found = scenario(tmp_path, controller="balancer")
+    (mine / "paths" / "best.py").write_text("# another\n")
+    with pytest.raises(InputError, match=r"switch\.controller: .*best\.py' has changed"):
+        compile_plan(found)
+
+
+def test_a_directory_needs_a_file_to_begin_with(tmp_path: Path) -> None:
+    package(tmp_path, first="start.py")
+    with pytest.raises(InputError, match=r"'balancer' has neither __init__\.py nor main\.py"):
+        scenario(tmp_path, controller="balancer")
+
+
+def test_a_package_has_a_name_that_python_can_import(tmp_path: Path) -> None:
+    package(tmp_path).rename(tmp_path / "my-balancer")
+    with pytest.raises(InputError, match=r"switch\.controller\.package: .*letters, digits and _"):
+        scenario(tmp_path, controller="my-balancer")

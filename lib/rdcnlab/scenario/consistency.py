@@ -79,7 +79,7 @@ def check(scenario: Scenario) -> None:
         if flow.protocol == "quic" and scenario.network.mtu < QUIC_MTU:
             allowed = f"at least {QUIC_MTU} B, with quic (RFC 9000, sec. 14)"
             raise FieldError("network.mtu", SIZE.format(scenario.network.mtu), allowed)
-    _check_hosts(scenario, hosts)
+    _check_hosts(scenario)
     for flow in scenario.flows:
         if flow.cc not in NEED_ECN:
             continue
@@ -140,12 +140,11 @@ def transport_field(scenario: Scenario, host: str) -> str:
     return f"hosts.{host}.transport" if own else "transport"
 
 
-def _check_hosts(scenario: Scenario, hosts: list[str]) -> None:
+def _check_hosts(scenario: Scenario) -> None:
     """Raise FieldError if a host with a stack of its own does not exist, or differs in what all hosts share."""
     unique("hosts", (stack.name for stack in scenario.hosts))
     for stack in scenario.hosts:
-        if stack.name not in hosts:
-            raise FieldError("hosts.name", stack.name, f"one of {', '.join(hosts)}")
+        scenario.network.check_host("hosts.name", stack.name)
         _check_own(scenario.transport, f"hosts.{stack.name}", stack.transport)
         _check_endpoints(scenario, stack)
     seen: dict[str, Flow] = {}

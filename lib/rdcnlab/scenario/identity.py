@@ -32,12 +32,9 @@ def hashed_text(canonical: dict[str, Any]) -> str:
     data = {**canonical, "network": network}
     for field, part in (("switch", "program"), ("switch", "controller"), ("engine", "algorithm")):
         if canonical[field].get(part) is not None:
-            data[field] = {**data[field], part: without(data[field][part], "path")}
+            data[field] = {**data[field], part: _without_paths(data[field][part])}
     if canonical["engine"].get("algorithms"):
-        own = [
-            {**one, "files": [without(file, "path") for file in one["files"]]}
-            for one in canonical["engine"]["algorithms"]
-        ]
+        own = [_without_paths(one) for one in canonical["engine"]["algorithms"]]
         data["engine"] = {**data["engine"], "algorithms": own}
     if any("replay" in flow for flow in canonical["flows"]):
         data["flows"] = [
@@ -45,11 +42,19 @@ def hashed_text(canonical: dict[str, Any]) -> str:
             for flow in canonical["flows"]
         ]
     if "programs" in canonical:
-        data["programs"] = [
-            {**program, "files": [without(file, "path") for file in program["files"]]}
-            for program in canonical["programs"]
-        ]
+        # the path of a program is the way of its packets
+        data["programs"] = [{**program, "files": _files(program)} for program in canonical["programs"]]
     return canonical_json(data)
+
+
+def _without_paths(part: dict[str, Any]) -> dict[str, Any]:
+    """Return plain data without the path of a file, and without those of its further files."""
+    bare = without(part, "path")
+    return {**bare, "files": _files(part)} if "files" in part else bare
+
+
+def _files(part: dict[str, Any]) -> list[dict[str, Any]]:
+    return [without(file, "path") for file in part["files"]]
 
 
 def without(data: dict[str, Any], name: str) -> dict[str, Any]:

@@ -448,7 +448,8 @@ class Scenario(Frozen):
         """Files of the user's own that belong to the scenario. Equal scenarios may name them by different paths."""
         optics = self.network.optics
         circuits = optics.demand.controller if optics is not None and optics.demand is not None else None
-        own = [self.switch.program, self.switch.controller, self.engine.algorithm, circuits]
+        controller = self.switch.controller.every if self.switch.controller is not None else ()
+        own = [self.switch.program, *controller, self.engine.algorithm, circuits]
         named = [file for file in (*own, *(node.program for node in self.network.switches)) if file is not None]
         sources = [file for one in self.engine.algorithms for file in one.files]
         replays = [flow.replay for flow in self.flows if flow.replay is not None]

@@ -56,8 +56,8 @@ class Switch(Frozen):
         With ``bmv2``: where the timetable is stored. ``data-plane``: in registers of the program. ``control-plane``: in
         a local manager that rewrites table entries.
     controller : SdnController or None
-        With ``ovs``: an application of os-ken that replaces rdcnlab's own. It decides where packets go, so flows have
-        no timetables.
+        With ``ovs``: an application of os-ken that replaces rdcnlab's own, a file or a directory. It decides where
+        packets go, so flows have no timetables.
     delay : int
         With ``ovs``: ns from a decision of the controller until it tells the switch.
     jitter : int

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rdcnlab.analysis.show import rows as captions
 from rdcnlab.analysis.show.layout import CAPTIONS, Layout, Place, Symbol
@@ -227,12 +227,17 @@ def _hosts(ax: Axes, plan: Layout, symbol: Symbol) -> None:
 
 
 def hosts(ax: Axes, group: tuple[Host, ...], place: Place) -> None:
-    """Draw one host, or a stack for several hosts, with their names and number."""
-    stacked = len(group) > 1
+    """Draw one host, or a stack for several hosts, with their names and number; further lines of hosts are dashed."""
+    stacked, owners = len(group) > 1, captions.belonging(group)
+    style: Literal["-", "--"] = "--" if owners else "-"
     if stacked:
         for step in (0.07, 0.035):
-            box(ax, place.x + step, place.y + step, place.width, place.height, round_=False, fill="white")
-    box(ax, place.x, place.y, place.width, place.height, round_=False, fill="white")
+            x, y = place.x + step, place.y + step
+            box(ax, x, y, place.width, place.height, round_=False, fill="white", style=style)
+    box(ax, place.x, place.y, place.width, place.height, round_=False, fill="white", style=style)
+    if owners:
+        top = place.y + place.height / 2 + (0.15 if stacked else 0.08)
+        write(ax, place.x, top, owners, 6.0, color="#666666", halo=True)
     name, sizes = compress(host.name for host in group), (SMALL, 6.5, 6.0, 5.5, 5.0, 4.5)
     size = fitting(name, place.width - 0.05, *sizes)
     upright = None if size or place.width < 0.08 else fitting(name, place.height - 0.03, *sizes[2:])
@@ -241,7 +246,8 @@ def hosts(ax: Axes, group: tuple[Host, ...], place: Place) -> None:
     else:
         write(ax, place.x, place.y, name if size else shorten(name, place.width - 0.05, 4.5), size or 4.5)
     if stacked:
-        write(ax, place.x, place.y - place.height / 2 - 0.1, f"{len(group)} hosts", 6.0, color="#666666", halo=True)
+        text = f"{len(group)} {'lines' if owners else 'hosts'}"
+        write(ax, place.x, place.y - place.height / 2 - 0.1, text, 6.0, color="#666666", halo=True)
 
 
 def _number(group: Sequence[Link]) -> str:

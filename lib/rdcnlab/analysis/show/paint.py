@@ -117,14 +117,17 @@ def line(
     ax.add_line(artist)
 
 
-def box(ax: Axes, x: float, y: float, wide: float, high: float, *, round_: bool = True, fill: str = PALE) -> None:
-    """Draw a box around a centre."""
+def box(
+    ax: Axes, x: float, y: float, wide: float, high: float, *, round_: bool = True, fill: str = PALE,
+    style: Literal["-", "--"] = "-",
+) -> None:  # fmt: skip
+    """Draw a box around a centre; `style` is that of the edges of a box that is not round."""
     corner = (x - wide / 2, y - high / 2)
     if round_:
-        style = f"round,pad=0,rounding_size={min(0.06, high / 4)}"
-        ax.add_patch(FancyBboxPatch(corner, wide, high, boxstyle=style, fc=fill, ec=INK, lw=0.9, zorder=3))
+        shape = f"round,pad=0,rounding_size={min(0.06, high / 4)}"
+        ax.add_patch(FancyBboxPatch(corner, wide, high, boxstyle=shape, fc=fill, ec=INK, lw=0.9, zorder=3))
     else:
-        ax.add_patch(Rectangle(corner, wide, high, fc=fill, ec=INK, lw=0.7, zorder=3))
+        ax.add_patch(Rectangle(corner, wide, high, fc=fill, ec=INK, lw=0.7, ls=style, zorder=3))
 
 
 def queue(ax: Axes, x: float, y: float, *, upright: bool = False, size: float = 0.13) -> None:

@@ -86,10 +86,12 @@ def _picture(shown: Shown) -> Drawing:
 
 def _summary(shown: Shown) -> str:
     network = shown.scenario.network
-    counts = {"switch": max(1, len(network.switches)), "link": len(network.links), "host": len(network.hosts)}
+    counts = {"switch": max(1, len(network.switches)), "link": len(network.links), "host": len(network.machines)}
     words = [
         f"{count} {name}{'' if count == 1 else 'es' if name == 'switch' else 's'}" for name, count in counts.items()
     ]
+    if len(network.hosts) > len(network.machines):
+        words[-1] += f" with {len(network.hosts)} lines"
     return f"{', '.join(words)}; MTU {network.mtu} B, each frame {network.overhead} B more on the wire"
 
 

@@ -53,7 +53,7 @@ def kind(scenario: Scenario, node: Node) -> str:
 def _controlled(scenario: Scenario) -> list[str]:
     settings = scenario.switch
     controller = settings.controller
-    words = ["ovs" if controller is None else f"ovs with {Path(controller.path).name}"]
+    words = ["ovs" if controller is None else f"ovs with {controller.label}"]
     times = {"delay": settings.delay, "jitter": settings.jitter}
     words += [f"{name} {readable(DURATION, time)}" for name, time in times.items() if time]
     return words if settings.table_size is None else [*words, f"{settings.table_size} entries"]
@@ -182,7 +182,7 @@ def hosts(shown: Shown) -> list[Row]:
     return [
         {
             "hosts": compress(host.name for host in alike),
-            "at": compress(host.at or SWITCH for host in alike),
+            "at": compress(host.at or SWITCH for host in alike) + _belonging(alike),
             "rate": readable(RATE, alike[0].rate),
             "delay": readable(DURATION, alike[0].delay) + _faults_of(alike[0]),
             "queue": length(alike[0].queue)
@@ -194,8 +194,23 @@ def hosts(shown: Shown) -> list[Row]:
 
 
 def alike_hosts(hosts: Iterable[Host]) -> list[list[Host]]:
-    """Return hosts in groups with equal settings; within a group only the names and the switches differ."""
-    return group_by(hosts, lambda host: host.model_copy(update={"name": "host", "at": None}))
+    """Return hosts in groups with equal settings; within a group only the names and the switches differ.
+
+    Further lines of hosts are in groups of their own, whichever hosts they belong to.
+    """
+    same = {"name": "host", "at": None}
+    return group_by(hosts, lambda host: host.model_copy(update={**same, "of": host.of and "host"}))
+
+
+def belonging(lines: Iterable[Host]) -> str:
+    """Return the hosts to which further lines belong, such as ``of phone``; empty for hosts."""
+    owners = [line.of for line in lines if line.of is not None]
+    return f"of {compress(owners)}" if owners else ""
+
+
+def _belonging(alike: list[Host]) -> str:
+    words = belonging(alike)
+    return f", {'a line' if len(alike) == 1 else 'lines'} {words}" if words else ""
 
 
 def schedules(shown: Shown) -> list[Row]:
@@ -239,7 +254,8 @@ def flows(shown: Shown) -> list[Row]:
     rows = []
     for flow in shown.flows:
         forward, backward = (shown.way_of(flow, back=backward) for backward in (False, True))
-        rows.append((flow, in_words(shown, forward), in_words(shown, backward)))
+        first = " (first subflow)" if has_more_subflows(shown, flow) else ""
+        rows.append((flow, in_words(shown, forward) + first, in_words(shown, backward) + first))
     return [
         {
             "flows": compress(flow.name for flow, _, _ in alike),
@@ -251,6 +267,11 @@ def flows(shown: Shown) -> list[Row]:
         }
         for alike in group_by(rows, lambda row: (_sends(row[0]), row[1], row[2]))
     ]
+
+
+def has_more_subflows(shown: Shown, flow: Flow) -> bool:
+    """Return whether the way of a flow is that of its first subflow only: path managers choose the others."""
+    return flow.protocol == "mptcp" and shown.scenario.schedule(flow) is None
 
 
 def _sends(flow: Flow) -> str:

@@ -193,6 +193,8 @@ def _label(shown: Shown, way: Way, step: Step | None) -> Label:
     if not flows and not way.alone:
         senders, receivers = (way.first,), (way.last,)
     suffix = ", back" if way.back and way.schedule is None else ""
+    if way.schedule is None and any(captions.has_more_subflows(shown, flow) for flow in flows):
+        suffix = f", first subflow{suffix}"
     if step is None or way.alone:
         return Label(names, suffix, senders, receivers)
     acts = captions.acts(shown.scenario.network.node(step.switch))

@@ -128,8 +128,9 @@ class Shown:
     def own_programs(self) -> tuple[str, ...]:
         """Paths of the P4 programs, or of the controller, that select the links of packets; empty: timetables do."""
         files = [self.scenario.program_at(node.name) for node in self.scenario.network.nodes]
-        paths = [file.path for file in (*files, self.scenario.switch.controller) if file is not None]
-        return tuple(dict.fromkeys(paths))
+        paths = [file.path for file in files if file is not None]
+        controller = self.scenario.switch.controller
+        return tuple(dict.fromkeys([*paths, *([] if controller is None else [controller.place])]))
 
     @functools.cached_property
     def ways(self) -> tuple[Way, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process of the OpenFlow controller: os-ken with one application.
+"""The process of the OpenFlow controller: os-ken with an application, which may be several files.
 
 ``ovs_process.py`` starts it as ``sdn_process.py PLAN``. It prints one line when every switch is ready, and one line
 with its records when its input says ``stop``. If the application raises, or a switch refuses a message, it prints the
@@ -8,21 +8,26 @@ reason to its log and ends with status 1.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import inspect
 import json
 import logging
 import os
 import sys
 import threading
 import traceback
-from types import TracebackType
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType, TracebackType
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 # threads of Python; with eventlet, the other choice, os-ken would poll
 os.environ["OSKEN_HUB_TYPE"] = "native"
 
-#: Name under which the module of a user's application is imported.
+#: Name under which the first module of a user's application is imported, unless it is a package.
 OWN = "own_controller"
 #: Name of the default application's module.
 DEFAULT = "sdn"
@@ -33,9 +38,10 @@ Raised = tuple[type[BaseException] | None, BaseException | None, TracebackType |
 class Ending(logging.Handler):
     """End the process at the first error that os-ken, or an application, logs; os-ken itself would go on."""
 
-    def __init__(self, app: str | None) -> None:
+    def __init__(self, app: dict[str, Any] | None) -> None:
         super().__init__(logging.ERROR)
         self.app = app
+        self.own = set() if app is None else {app["path"], *app.get("modules", {}).values()}
 
     def emit(self, record: logging.LogRecord) -> None:
         """End the process, with what the record says as reason."""
@@ -51,12 +57,12 @@ class Ending(logging.Handler):
         if name in ("Refused", "RuntimeError"):
             self._say(str(error))
         frames = traceback.extract_tb(where)
-        own = [frame for frame in frames if frame.filename == self.app] or frames
+        own = [frame for frame in frames if frame.filename in self.own] or frames
         at = f" ({os.path.basename(own[-1].filename)}, line {own[-1].lineno})" if own else ""
         if isinstance(error, SyntaxError):
             at = f" ({os.path.basename(error.filename or '')}, line {error.lineno})"
             error = SyntaxError(error.msg)
-        who = "the controller" if self.app is None else f"the controller {os.path.basename(self.app)}"
+        who = "the controller" if self.app is None else f"the controller {label(self.app)}"
         self._say(f"{who} raised {name}: {error}{at}")
 
     def _say(self, reason: str) -> None:
@@ -101,8 +107,7 @@ def _started(plan: dict[str, Any]) -> Any:
     testbed.read(plan)
     cfg.CONF.set_override("ofp_tcp_listen_port", plan["port"])
     cfg.CONF.set_override("ofp_listen_host", "127.0.0.1")
-    if plan["app"] is not None:
-        _imported(plan["app"])
+    own = [] if plan["app"] is None else _imported(plan["app"], OSKenApp)
     connected = {name: threading.Event() for name in testbed.switches}
 
     class Watch(OSKenApp):
@@ -118,13 +123,13 @@ def _started(plan: dict[str, Any]) -> Any:
                 raise Refused(testbed.of(event.msg.datapath).refusal(event.msg))
 
     manager = AppManager.get_instance()
-    manager.load_apps([DEFAULT if plan["app"] is None else OWN, ofp_handler.__name__])
-    if plan["app"] is not None and OWN not in manager.applications_cls:
-        raise RuntimeError(f"{os.path.basename(plan['app'])} defines no application of os-ken (a class of OSKenApp)")
+    if plan["app"] is not None and not own:
+        raise RuntimeError(f"{label(plan['app'])} defines no application of os-ken (a class of OSKenApp)")
+    manager.load_apps([*(own or [DEFAULT]), ofp_handler.__name__])
     contexts = manager.create_contexts()
     manager.instantiate(Watch)
     manager.instantiate_apps(**contexts)
-    apps = [app for app in manager.applications.values() if app.__class__.__module__ in (DEFAULT, OWN)]
+    apps = [app for app in manager.applications.values() if app.__class__.__module__ in (DEFAULT, *own)]
 
     def wait() -> None:
         for event in connected.values():
@@ -136,17 +141,69 @@ def _started(plan: dict[str, Any]) -> Any:
     return wait
 
 
-def _imported(path: str) -> None:
-    """Import a user's application, which may have been written for Ryu."""
+def label(app: dict[str, Any]) -> str:
+    """Return the name of a user's application: that of its file or of its directory."""
+    return str(app.get("label", os.path.basename(app["path"])))
+
+
+class Own(MetaPathFinder):
+    """Finds the modules of a user's application among its files, and no others that may lie beside them.
+
+    Parameters
+    ----------
+    modules : dict of str to str
+        Paths by the names of modules. A directory that is part of a name needs no file of its own.
+    """
+
+    def __init__(self, modules: dict[str, str]) -> None:
+        self.modules = modules
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,  # noqa: ARG002  (Python's signature)
+        target: ModuleType | None = None,  # noqa: ARG002
+    ) -> ModuleSpec | None:
+        """Return how to import a module of the application; None if it has no such module."""
+        if fullname in self.modules:
+            file = self.modules[fullname]
+            # a package's modules are found here, too, so its list of directories may be empty
+            inner = [] if os.path.basename(file) == "__init__.py" else None
+            return importlib.util.spec_from_file_location(fullname, file, submodule_search_locations=inner)
+        if any(name.startswith(f"{fullname}.") for name in self.modules):
+            return ModuleSpec(fullname, None, is_package=True)
+        return None
+
+
+def _is_taken(name: str) -> bool:
+    """Return whether a module has a name already: one that is loaded, or may be. Ours for hosts are not loaded here."""
+    if name in sys.modules or name in sys.stdlib_module_names:
+        return True
+    found = importlib.util.find_spec(name)
+    return found is not None and os.path.dirname(found.origin or "") != os.path.dirname(os.path.abspath(__file__))
+
+
+def _imported(app: dict[str, Any], base: type) -> list[str]:
+    """Import a user's application, which may have been written for Ryu, and return the modules of its classes.
+
+    They are those of the classes derived from `base` that the first module defines or imports from the others, without
+    classes from which another one of them derives.
+    """
     import ryu_names
 
+    first, others = app.get("package") or OWN, app.get("modules", {})
+    for name in sorted({first, *(other.partition(".")[0] for other in others)}):
+        if _is_taken(name):
+            raise RuntimeError(
+                f"{label(app)} has a module '{name}', as Python, os-ken or rdcnlab has; give it another name"
+            )
     ryu_names.install()
-    spec = importlib.util.spec_from_file_location(OWN, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[OWN] = module
-    spec.loader.exec_module(module)
+    sys.meta_path.insert(0, Own({first: app["path"], **others}))
+    module = importlib.import_module(first)
+    every = [one for one in vars(module).values() if inspect.isclass(one) and issubclass(one, base)]
+    found = [one for one in every if one.__module__ == first or one.__module__ in others]
+    last = [one for one in found if not any(other is not one and issubclass(other, one) for other in found)]
+    return list(dict.fromkeys(one.__module__ for one in last))
 
 
 if __name__ == "__main__":

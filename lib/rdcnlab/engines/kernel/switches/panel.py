@@ -138,6 +138,11 @@ def check(network: Network, switch: int, kind: str) -> None:
         A way that begins there waits in the dark or in the queue of a schedule, or a host there would be notified.
     """
     scenario, name = network.scenario, network.switches[switch]
+    for station in network.stations_at(switch):
+        if station.name in network.classes.ends:
+            line = next(one for one in scenario.network.hosts if one.of in (station.name, station.host.of) and one.of)
+            why = f"because {station.name} is at {name}, which is {kind}, and only a switch ocs tells lines apart"
+            raise InputError.left_out(f"network.hosts.{line.name}.of", line.of, why)
     for entry in forwarding.entries(network, switch):
         schedule = entry.way.schedule
         for index, _ in entry.way.flows:

@@ -33,8 +33,7 @@ class Ovs(Kind):
 
     def programs(self, network: Network, switch: int) -> dict[str, Any]:  # noqa: ARG002
         """Return the paths of Open vSwitch and of the user's controller; see `Kind`."""
-        app = plan.controller(network.scenario)
-        return {"programs": install.programs(), "app": app, "files": [] if app is None else [app]}
+        return {"programs": install.programs(), **plan.controller(network.scenario)}
 
     def reports(
         self, network: Network, switch: int, counters: Mapping[str, Any]

@@ -51,19 +51,25 @@ def switch(network: Network, number: int) -> dict[str, Any]:
     }
 
 
-def controller(scenario: Scenario) -> str | None:
-    """Return the path of the user's controller; None if the scenario has none.
+def controller(scenario: Scenario) -> dict[str, Any]:
+    """Return where the user's controller is: the file that is imported first, and its further modules and files.
 
     Raises
     ------
     InputError
-        The file cannot be read, or differs from the file that the scenario was made with.
+        A file cannot be read, or differs from the file that the scenario was made with.
     """
     chosen = scenario.switch.controller
     if chosen is None:
-        return None
-    chosen.content("switch.controller")
-    return str(Path(chosen.path).resolve())
+        return {"app": None, "files": []}
+    for file in chosen.every:
+        file.content("switch.controller")
+    several = {"package": chosen.package, "modules": chosen.modules, "label": chosen.label}
+    first = Path(chosen.path).resolve()
+    return {
+        "app": {"path": str(first), **({} if chosen.label == first.name else several)},
+        "files": [str(Path(file.path).resolve()) for file in chosen.every],
+    }
 
 
 def check(network: Network, switch: int) -> None:
@@ -75,7 +81,7 @@ def check(network: Network, switch: int) -> None:
             continue
         field = forwarding.field_of(network, entry)
         if settings.controller is not None:
-            allowed = f"one way: {Path(settings.controller.path).name} moves flows at {name}, not a timetable"
+            allowed = f"one way: {settings.controller.label} moves flows at {name}, not a timetable"
             raise InputError.of(field, f"{len(entry.durations)} slots", allowed)
         if settings.jitter >= min(entry.durations):
             allowed = f"less than the shortest slot at {name}, {min(entry.durations)} ns"
