@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from rdcnlab.app.cli import app
 from rdcnlab.engines.kernel import build, looking
+from rdcnlab.engines.kernel.guest.processes import Started
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 
@@ -39,6 +41,55 @@ def test_commands_see_a_host_at_one_instant(kernel: build.Kernel) -> None:
     assert int(re.findall(r"bytes_acked:(\d+)", later.text)[0]) > int(sent) + 1e6
 
 
+def test_lines_run_in_one_shell_and_the_clock_stands_between_them(kernel: build.Kernel) -> None:
+    scenario = Scenario.from_dict(DATA, text=True)
+    socket = "ss -tin state established"
+    lines = ["cd /tmp; x=5", "pwd; echo $x", socket, "sleep 0.1", socket, "kill -9 $$", "echo \"x is '$x'\"; (exit 3)"]
+
+    def typed() -> list[looking.Moment]:
+        asked, moments = iter(lines), list[looking.Moment]()
+
+        def ask(moment: looking.Moment) -> str | None:
+            moments.append(moment)
+            return next(asked, None)
+
+        looking.talk(scenario, "s1", 100 * MS, ask)
+        return moments
+
+    moments = typed()
+    assert [moment.text.strip() for moment in moments[:3]] == ["", "", "/tmp\n5"]
+    # the instant, and that instant until a line waits
+    assert {moment.now_ns for moment in moments[:4]} == {100 * MS}
+    assert 0 <= moments[4].now_ns - 200 * MS < 10_000
+    assert {moment.now_ns for moment in moments[4:]} == {moments[4].now_ns}
+    # the shell of the third line sees what a command at this instant sees, and 100 ms later more has arrived
+    assert looking.look(scenario, "s1", 100 * MS, [socket])[0].text == moments[3].text
+    first, second = (int(re.findall(r"bytes_acked:(\d+)", moments[place].text)[0]) for place in (3, 5))
+    assert second > first + 1e6
+    # a shell that ends is followed by another one
+    assert (moments[6].status, moments[7].text.strip(), moments[7].status) == (-9, "x is ''", 3)
+    assert typed() == moments
+
+
+def test_a_run_that_ends_while_a_line_waits_says_so(kernel: build.Kernel) -> None:
+    lines = iter(["sleep 9"])
+    with pytest.raises(RunError, match="all flows and programs ended while the line waited"):
+        looking.talk(Scenario.from_dict(DATA, text=True), "s1", 100 * MS, lambda _: next(lines))
+
+
+def test_a_guest_is_stopped_while_a_person_thinks() -> None:
+    with subprocess.Popen(["sleep", "600"]) as process:
+        running = Started(process, process.pid)
+
+        def state() -> str:
+            return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+        with running.stopped():
+            assert state() == "T"
+        assert state() == "S"
+        process.kill()
+
+
 def test_errors_say_what_is_possible(kernel: build.Kernel) -> None:
     scenario = Scenario.from_dict(DATA, text=True)
     with pytest.raises(InputError, match=r"there is no host 'h1'\. Possible: s1, s2, r1, r2"):
@@ -57,3 +108,5 @@ def test_the_command_line_prints_what_commands_print(kernel: build.Kernel, tmp_p
     assert (done.stdout.strip(), done.exit_code) == ("10.1.0.3", 2)
     typed = runner.invoke(app, ["shell", "r1", str(path)], input="echo one\n\nexit\n")
     assert (typed.stdout.strip(), typed.exit_code) == ("one", 0)
+    ended = runner.invoke(app, ["shell", "r1", str(path)], input="cd /run\npwd; false\n")
+    assert (ended.stdout.strip(), ended.exit_code) == ("/run", 1)

@@ -15,10 +15,12 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     end, and ``received_B`` is the flow's size or 0.
 ``throughput``, one row for each bin, place and flow
     ``where`` is a link of the network or ``receiver``. A link counts bytes on the wire (overhead included) at the end
-    of serialisation. ``receiver`` counts TCP payload, retransmissions included, when it leaves for the receiver.
+    of serialisation. ``receiver`` counts TCP payload, retransmissions included, when it leaves for the receiver. Where a
+    receiver has several lines (`Host.of`), each of them is a place, too, such as ``phone_lte@lte``: as a link, it counts
+    bytes on the wire.
 ``queues``, one row for each bin and link
     ``link`` is a link, or a schedule with a queue of its own, or the queue of one of its subflows, such as ``pair.1``,
-    or the port to a host that receives data, such as ``h11@leaf2`` (`Host.port`, `Probes.ports`).
+    or the port to a host that receives data, such as ``h11@leaf2`` (`Host.port`, `Probes.ports`, `Host.of`).
     Bytes that wait in this queue (without overhead): time average and maximum. Drops and ECN marks are in packets.
 ``tcp``, one row per ACK, or the last ACK of each bin
     With ``mptcp`` the values are those of the subflow that received the ACK. ``cwnd`` and ``ssthresh`` are in segments,

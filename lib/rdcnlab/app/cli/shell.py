@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -25,11 +26,11 @@ def shell(
 ) -> None:
     """Run commands in a host at an instant, such as 'ss -ti' or 'tc -s qdisc', while the clock stands.
 
-    Without -c, lines are read from standard input. Each of them has a run of its own up to the instant, so that all see
-    the same state. Nothing is stored.
+    Without -c, lines are read from the keyboard, or from standard input, and run in one shell. The clock stands between
+    them. A line that waits, such as 'sleep 0.01', lets the network go on for so long. 'exit' ends it. Nothing is stored.
     """
     # imported here because help does without
-    from rdcnlab.engines.kernel.looking import look
+    from rdcnlab.engines.kernel.looking import Moment, look, talk
 
     try:
         at_ns = DURATION.parse(at)
@@ -42,11 +43,35 @@ def shell(
             typer.echo(answer.text, nl=False)
             status = status or answer.status
         raise typer.Exit(status)
+    last = 0
+
+    def ask(moment: Moment) -> str | None:
+        nonlocal last
+        last = moment.status
+        typer.echo(moment.text, nl=bool(moment.text) and not moment.text.endswith("\n"))
+        seconds = f"{moment.now_ns / 1e9:.9f}".rstrip("0").rstrip(".")
+        line = _typed(f"{host} at {seconds} s> ")
+        return None if line is None or line.strip() == "exit" else line
+
+    talk(loaded, host, at_ns, ask)
+    raise typer.Exit(last)
+
+
+def _typed(prompt: str) -> str | None:
+    """Return a line that is not empty, from the keyboard with its history or from standard input; None at its end."""
+    if sys.stdin.isatty():
+        with contextlib.suppress(ImportError):
+            import readline  # noqa: F401  (its import gives `input` a history)
     while True:
-        typer.echo(f"{host} at {DURATION.format(at_ns)}> ", nl=False, err=True)
-        line = sys.stdin.readline()
-        if not line or line.strip() == "exit":
-            return
+        if sys.stdin.isatty():
+            try:
+                line = input(prompt)
+            except EOFError:
+                return None
+        else:
+            typer.echo(prompt, nl=False, err=True)
+            line = sys.stdin.readline()
+            if not line:
+                return None
         if line.strip():
-            for answer in look(loaded, host, at_ns, [line.strip()]):
-                typer.echo(answer.text, nl=False)
+            return line.strip()

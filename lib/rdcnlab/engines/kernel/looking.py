@@ -6,11 +6,14 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rdcnlab.engines.kernel import build, guest, plan
+from rdcnlab.engines.kernel.guest.processes import Started
+from rdcnlab.engines.kernel.guest.watchdog import Visitor
 from rdcnlab.engines.kernel.traffic import programs, quic
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
@@ -19,6 +22,9 @@ from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.additions import additions
 
+#: Wall clock for which a person may look around, in s.
+MOST_S = 7 * 24 * 3600.0
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -26,6 +32,15 @@ class Answer:
 
     text: str
     status: int
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What the last line printed, its exit status, and where the clock stands, in ns since the scenario's start."""
+
+    text: str
+    status: int
+    now_ns: int
 
 
 def look(scenario: Scenario, host: str, at_ns: int, commands: Sequence[str]) -> list[Answer]:
@@ -40,7 +55,8 @@ def look(scenario: Scenario, host: str, at_ns: int, commands: Sequence[str]) -> 
     at_ns : int
         ns after the scenario's start.
     commands : sequence of str
-        They run as root in the host's network, one after the other. They take no virtual time, unless they wait.
+        They run as root in the host's network, one after the other, each in a shell of its own. They take no virtual
+        time, unless they wait.
 
     Raises
     ------
@@ -49,6 +65,41 @@ def look(scenario: Scenario, host: str, at_ns: int, commands: Sequence[str]) -> 
     RunError
         All flows ended before this instant, or the run failed.
     """
+    found = _visited(scenario, host, at_ns, [*commands])
+    return [Answer(*answer) for answer in found["answers"]]
+
+
+def talk(scenario: Scenario, host: str, at_ns: int, ask: Callable[[Moment], str | None]) -> None:
+    """Run shell lines that are asked for one by one, from an instant on, in one shell in a host.
+
+    The clock stands between the lines, and the guest is stopped. A line that waits, such as ``sleep 0.01``, lets the
+    network go on for so long.
+
+    Parameters
+    ----------
+    scenario, host, at_ns
+        As in `look`.
+    ask : callable
+        Takes what the line before did, and returns the next one; None ends the run.
+
+    Raises
+    ------
+    InputError
+        There is no such host, or the instant is not before the limit.
+    RunError
+        All flows ended, before this instant or while a line waited, or the run failed.
+    """
+    _visited(scenario, host, at_ns, None, ask)
+
+
+def _visited(
+    scenario: Scenario,
+    host: str,
+    at_ns: int,
+    commands: list[str] | None,
+    ask: Callable[[Moment], str | None] | None = None,
+) -> dict[str, Any]:
+    """Run a scenario until the instant and the commands, and return what is in ``look.json`` then."""
     hosts = [each.name for each in scenario.network.machines]
     if host not in hosts:
         raise InputError.of("host", host, f"one of {', '.join(hosts)}", reason=unknown(host, hosts, "host"))
@@ -58,16 +109,41 @@ def look(scenario: Scenario, host: str, at_ns: int, commands: Sequence[str]) -> 
     plan.check(scenario)
     settings = scenario.engine
     kernel = build.build(hz=settings.hz, algorithm=additions(scenario))
-    asked = {**plan.compile_plan(scenario), "look": {"host": host, "at_ns": START_NS + at_ns, "commands": [*commands]}}
+    asked = {**plan.compile_plan(scenario), "look": {"host": host, "at_ns": START_NS + at_ns, "commands": commands}}
     with tempfile.TemporaryDirectory() as here:
         directory = Path(here)
         programs.place_files(scenario, directory)
         read = [Path(path) for path in quic.identity(scenario) if Path(path).is_absolute()]
         guest.run(
             kernel, asked, directory, python=sys.executable, read=[*read, *programs.readable(scenario)],
-            most_processes=programs.most_processes(scenario),
+            most_processes=programs.most_processes(scenario), visit=None if ask is None else _asking(directory, ask),
+            wall_limit_s=3600.0 if ask is None else MOST_S,
         )  # fmt: skip
-        if not (directory / "look.json").exists():
+        found = json.loads((directory / "look.json").read_text()) if (directory / "look.json").exists() else {}
+        if not found:
             raise RunError(f"the run ended before {DURATION.format(at_ns)}; choose an earlier instant with --at")
-        found = json.loads((directory / "look.json").read_text())
-    return [Answer(*answer) for answer in found["answers"]]
+        if "end_ns" not in found:
+            raise RunError("all flows and programs ended while the line waited, and so did the run")
+        return found
+
+
+def _asking(directory: Path, ask: Callable[[Moment], str | None]) -> Visitor:
+    """Return what gives a guest the next line whenever it has answered the one before."""
+    given = -1
+
+    def visit(running: Started) -> None:
+        nonlocal given
+        path = directory / "look.json"
+        if not path.exists():
+            return
+        found = json.loads(path.read_text())
+        if found.get("next", given) <= given:
+            return
+        given = found["next"]
+        with running.stopped():
+            line = ask(Moment(found["text"], found["status"], found["now_ns"] - START_NS))
+            part = directory / "look.line"
+            part.write_text(json.dumps(line))
+            part.rename(directory / f"look.{given}")
+
+    return visit

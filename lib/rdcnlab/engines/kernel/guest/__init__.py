@@ -65,6 +65,7 @@ def run(
     python: str,
     read: Sequence[Path] = (),
     watch: watchdog.Watcher | None = None,
+    visit: watchdog.Visitor | None = None,
     stall_s: float = STALL_S,
     most_processes: int | None = None,
 ) -> Report:
@@ -88,6 +89,8 @@ def run(
         Paths that the scenario's programs are loaded from, in addition to the system and Python.
     watch : callable, optional
         Called from time to time with the virtual time in ns.
+    visit : callable, optional
+        Called again and again with the guest, which it may stop for a while.
     stall_s : float
         Seconds of processor time without progress in virtual time after which the run is stopped.
     most_processes : int, optional
@@ -105,7 +108,7 @@ def run(
     every = [HERE / "inside", *(Path(file) for switch in plan["switches"] for file in switch.get("files", [])), *read]
     return boot(
         kernel, directory, need, python=python, inside=str(HERE / "inside"), read=every, core=core,
-        wall_limit_s=wall_limit_s, watch=watch, stall_s=stall_s, virtual_limit_ns=plan["limit_ns"] + MARGIN_NS,
+        wall_limit_s=wall_limit_s, watch=watch, visit=visit, stall_s=stall_s, virtual_limit_ns=plan["limit_ns"] + MARGIN_NS,
         most_processes=most_processes,
     )  # fmt: skip
 
@@ -122,6 +125,7 @@ def boot(
     core: Core = None,
     wall_limit_s: float = 3600.0,
     watch: watchdog.Watcher | None = None,
+    visit: watchdog.Visitor | None = None,
     stall_s: float = STALL_S,
     virtual_limit_ns: int | None = None,
     most_processes: int | None = None,
@@ -144,7 +148,7 @@ def boot(
         Paths that the guest may read in addition to the system and Python.
     options : sequence of str
         Additional options for the kernel's command line.
-    core, wall_limit_s, watch, stall_s
+    core, wall_limit_s, watch, visit, stall_s
         As in `run`.
     virtual_limit_ns : int, optional
         ns of virtual time since boot after which the guest is ended.
@@ -174,7 +178,7 @@ def boot(
     begun = time.monotonic()
     limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns, most_processes)
     with log.open("wb") as console, started(command, directory, environment, console) as guest:
-        reason = watchdog.wait(guest, clock, log, limits, watch)
+        reason = watchdog.wait(guest, clock, log, limits, watch, visit)
     if reason is None:
         reason = _verdict(directory, log, guest)
     if reason is not None:

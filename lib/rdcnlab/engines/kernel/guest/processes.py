@@ -56,6 +56,19 @@ class Started:
             status = _SIGNALLED - status
         return signal.Signals(-status).name if status < 0 else None
 
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop the guest during the block: its clock stands, and it uses no processor.
+
+        Only the guest's kernel is stopped. Its other processes go on when it says so.
+        """
+        os.kill(self.kernel, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.kernel, signal.SIGCONT)
+
     def end(self) -> None:
         """End every process of the guest, by its process id."""
         for _ in range(100):

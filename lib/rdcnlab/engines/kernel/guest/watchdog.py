@@ -34,6 +34,8 @@ LOST = "the host ended a process of the guest from outside; its OOM killer does 
 
 #: Called from time to time with the virtual time in ns.
 Watcher = Callable[[int], None]
+#: Called again and again with the guest, which it may stop for a while.
+Visitor = Callable[[Started], None]
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,14 @@ class Limits:
     processes: int | None = None
 
 
-def wait(guest: Started, clock: Path, log: Path, limits: Limits, watch: Watcher | None = None) -> str | None:
+def wait(
+    guest: Started,
+    clock: Path,
+    log: Path,
+    limits: Limits,
+    watch: Watcher | None = None,
+    visit: Visitor | None = None,
+) -> str | None:
     """Wait until a guest ends or exceeds a limit.
 
     Parameters
@@ -73,6 +82,8 @@ def wait(guest: Started, clock: Path, log: Path, limits: Limits, watch: Watcher 
         The limits of the guest.
     watch : callable, optional
         Called from time to time with the virtual time in ns.
+    visit : callable, optional
+        Called each `WAIT_S` with the guest.
 
     Returns
     -------
@@ -87,6 +98,8 @@ def wait(guest: Started, clock: Path, log: Path, limits: Limits, watch: Watcher 
         with contextlib.suppress(subprocess.TimeoutExpired):
             guest.process.wait(WAIT_S)
             return None
+        if visit is not None:
+            visit(guest)
         now = time.monotonic()
         if now - begun > limits.wall_s:
             return f"the run took longer than the limit of {limits.wall_s:g} s of wall clock"

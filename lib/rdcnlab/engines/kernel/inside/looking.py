@@ -11,10 +11,15 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from clock import be_exact, sleep_until
+
+#: Line by which a shell says that a command has ended, before its exit status; nobody prints it by chance.
+_DONE = "@rdcnlab-shell-done@"
+#: File with the line that the shell runs. It is in the guest's own memory.
+_LINE = "/run/look.line"
 
 
 class Look(threading.Thread):
@@ -23,7 +28,8 @@ class Look(threading.Thread):
     Parameters
     ----------
     plan : dict
-        ``host``, ``at_ns`` (CLOCK_MONOTONIC) and ``commands``, lines for a shell.
+        ``host``, ``at_ns`` (CLOCK_MONOTONIC) and ``commands``, lines for a shell; None: lines come while the run goes on,
+        see `Lines`.
     testbed : Testbed
         The network with the host.
     directory : str
@@ -42,7 +48,10 @@ class Look(threading.Thread):
         be_exact()
         sleep_until(self.plan["at_ns"])
         found = []
-        for line in self.plan["commands"]:
+        lines = self.plan["commands"]
+        if lines is None:
+            Lines(self.pid, self.directory).run()
+        for line in lines or ():
             done = subprocess.run(
                 ["mnexec", "-a", str(self.pid), "sh", "-c", line],
                 stdin=subprocess.DEVNULL,
@@ -54,3 +63,67 @@ class Look(threading.Thread):
         with open(os.path.join(self.directory, "look.json"), "w") as file:
             json.dump({"answers": found, "end_ns": time.monotonic_ns()}, file)
         self.end()
+
+
+class Lines:
+    """Lines that a person types on the host, for one shell in a host of the network.
+
+    The machine outside writes each line into the file ``look.NUMBER``, after this side has written what the line before
+    did into ``look.json``. Between the two this side looks for the file again and again. It never sleeps, so the clock
+    stands; the machine outside stops the whole guest meanwhile, so that it uses no processor.
+    """
+
+    def __init__(self, pid: int, directory: str) -> None:
+        self.pid, self.directory = pid, directory
+        self.shell = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = ["mnexec", "-a", str(self.pid), "bash", "--noprofile", "--norc"]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def run(self) -> None:
+        """Answer lines until one of them ends the run."""
+        text, status = "", 0
+        for number in range(1_000_000):
+            self._say(number, text, status)
+            line = self._line(number)
+            if line is None:
+                return
+            text, status = self._answer(line)
+
+    def _say(self, number: int, text: str, status: int) -> None:
+        part = os.path.join(self.directory, "look.part")
+        with open(part, "w") as file:
+            json.dump({"next": number, "text": text, "status": status, "now_ns": time.monotonic_ns()}, file)
+        os.rename(part, os.path.join(self.directory, "look.json"))
+
+    def _line(self, number: int) -> str | None:
+        """Return the next line; None if there is none. A file that does not exist takes no virtual time."""
+        path = os.path.join(self.directory, f"look.{number}")
+        while not os.path.exists(path):
+            pass
+        with open(path) as file:
+            line: str | None = json.load(file)
+        return line
+
+    def _answer(self, line: str) -> tuple[str, int]:
+        """Let the shell run a line, and return what it printed, and its exit status."""
+        with open(_LINE, "w") as file:
+            file.write(f"{line}\n")
+        assert self.shell.stdin is not None
+        self.shell.stdin.write(f". {_LINE} </dev/null; printf '\\n{_DONE} %s\\n' $?\n".encode())
+        self.shell.stdin.flush()
+        printed = b""
+        for part in self._parts():
+            printed += part
+            text, mark, status = printed.decode(errors="replace").rpartition(f"\n{_DONE} ")
+            if mark and status.endswith("\n"):
+                return text, int(status)
+        left = self.shell.wait()
+        self.shell = self._start()
+        return printed.decode(errors="replace"), left
+
+    def _parts(self) -> Iterator[bytes]:
+        assert self.shell.stdout is not None
+        while part := os.read(self.shell.stdout.fileno(), 1 << 16):
+            yield part
