@@ -25,6 +25,13 @@ _display.register(_bundle)
 _results.register()
 
 
+def load_ipython_extension(shell: _Any) -> None:
+    """Add the cell magic ``%%host``; IPython calls this for ``%load_ext rdcnlab``."""
+    from rdcnlab.app.magic import load
+
+    load(shell)
+
+
 def __getattr__(name: str) -> _Any:
     """Import `Item` when it is used: it needs pandas, which takes a second to import."""
     if name == "Item":

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
 from typer.testing import CliRunner
 
+from rdcnlab.app import magic
 from rdcnlab.app.cli import app
 from rdcnlab.engines.kernel import build, looking
 from rdcnlab.engines.kernel.guest.processes import Started
@@ -110,3 +113,20 @@ def test_the_command_line_prints_what_commands_print(kernel: build.Kernel, tmp_p
     assert (typed.stdout.strip(), typed.exit_code) == ("one", 0)
     ended = runner.invoke(app, ["shell", "r1", str(path)], input="cd /run\npwd; false\n")
     assert (ended.stdout.strip(), ended.exit_code) == ("/run", 1)
+
+
+def test_a_cell_shows_what_a_person_sees(kernel: build.Kernel, tmp_path: Path) -> None:
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "rdcnlab")
+    shell.user_ns["mine"] = Scenario.from_dict(DATA, text=True)
+    with capture_output() as seen:
+        shell.run_cell_magic("host", 'r1 mine --at "5 ms"', "cd /run\n\nx=3\npwd; echo $x\nsleep 0.01; true\n")
+    rows = seen.stdout.splitlines()
+    begin = "r1 at 0.005 s> "
+    assert rows == [f"{begin}cd /run", f"{begin}x=3", f"{begin}pwd; echo $x", "/run", "3", f"{begin}sleep 0.01; true"]
+    path = tmp_path / "s.yaml"
+    path.write_text(yaml.safe_dump(DATA))
+    assert magic.host(f"r1 {path}", "hostname", {}) == "r1 at 0 s> hostname\nr1"
+    for line, words in (("r1", "scenario"), ("r1 mine --at noon", "at"), ("h1 mine", "no host 'h1'")):
+        with pytest.raises(InputError, match=words):
+            magic.host(line, "true", shell.user_ns)

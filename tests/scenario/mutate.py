@@ -18,7 +18,8 @@ import yaml
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 
-#: A preset with timetables; a network of several switches, written out; a fabric with notifications and settings.
+#: A preset with timetables; a network of several switches, written out; a fabric with notifications and settings; a host with
+#: several lines.
 FILES = (
     """
 network: aykurt
@@ -73,6 +74,23 @@ transport: {tdtcp: true, reordering: 30, cubic_beta: 819}
 mptcp: {scheduler: default}
 engine: {kind: kernel, hz: 250}
 limit: 1 s
+""",
+    """
+network:
+  name: access
+  switches: [{name: wifi}, {name: lte}, {name: core}]
+  hosts:
+    - {name: phone, at: wifi, rate: 50 Mb/s, delay: 5 ms}
+    - {name: phone_lte, of: phone, at: lte, rate: 20 Mb/s, loss: 1 %}
+    - {name: server, at: core, rate: 1 Gb/s}
+  links:
+    - {name: dsl, between: [wifi, core], rate: 1 Gb/s, buffer: 1 MB, down: [[2 s, 3 s]]}
+    - {name: cell, between: [lte, core], rate: 1 Gb/s, buffer: 1 MB}
+flows: [{name: get, src: server, dst: phone, protocol: mptcp, size: 20 MB}]
+hosts:
+  - name: phone
+    mptcp: {subflows: 2, accepted: 0, endpoints: [{line: phone_lte, subflow: true, backup: true}]}
+probes: {capture: [phone_lte], ports: true}
 """,
 )
 _LEAVES = (

@@ -54,7 +54,10 @@ def test_text_gives_the_scenario_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ({"of": "phones"}, "network.hosts.x.of: there is no host 'phones'. Did you mean 'phone'? Possible: phone, server"),
+        (
+            {"of": "phones"},
+            "network.hosts.x.of: there is no host 'phones'. Did you mean 'phone'? Possible: phone, server",
+        ),
         ({"of": "phone_lte"}, "network.hosts.x.of: there is no host 'phone_lte'. Did you mean 'phone'?"),
         ({"of": "x"}, "network.hosts.x.of: there is no host 'x'"),
         ({"of": "server", "at": "lt"}, "network.hosts.x.at: there is no switch 'lt'. Did you mean 'lte'?"),
@@ -80,7 +83,11 @@ def test_lines_alone_make_no_network() -> None:
 
 
 def test_one_switch_has_hosts_with_one_line() -> None:
-    hosts = [{"name": "a", "rate": "1 Gb/s"}, {"name": "b", "rate": "1 Gb/s"}, {"name": "c", "of": "a", "rate": "1 Gb/s"}]
+    hosts = [
+        {"name": "a", "rate": "1 Gb/s"},
+        {"name": "b", "rate": "1 Gb/s"},
+        {"name": "c", "of": "a", "rate": "1 Gb/s"},
+    ]
     links = [{"name": "l", "rate": "1 Gb/s", "buffer": "1 MB"}]
     flow = {"name": "f", "src": "a", "dst": "b", "size": "1 MB", "path": "l"}
     words = problem({"network": {"name": "n", "hosts": hosts, "links": links}, "flows": [flow]})
@@ -104,10 +111,11 @@ def test_one_switch_has_hosts_with_one_line() -> None:
             "hosts.phone.mptcp.endpoints[0].line: there is no line of phone 'server'",
         ),
         (
-            {"hosts": [{"name": "phone", "mptcp": {"endpoints": [{"line": "phone", "signal": True, "fullmesh": True}]}}]},
+            {"hosts": [{"name": "phone", "mptcp": {"endpoints": [
+                {"line": "phone", "signal": True, "fullmesh": True}]}}]},
             "false, with signal",
         ),
-        ({"hosts": [{"name": "phone", "mptcp": {"endpoints": [{"line": "phone"}]}}]}, "otherwise the address is not used"),
+        ({"hosts": [{"name": "phone", "mptcp": {"endpoints": [{"line": "phone"}]}}]}, "the address is not used"),
         ({"hosts": [{"name": "phone", "mptcp": {"subflows": 9}}]}, "hosts[0].mptcp.subflows"),
     ],
 )  # fmt: skip

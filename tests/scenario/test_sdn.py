@@ -104,8 +104,8 @@ def package(directory: Path, *, first: str = "__init__.py") -> Path:
     """Write a controller of several files, with what Python and editors leave beside them."""
     mine = directory / "balancer"
     texts = {
-        first: "from .app import Mine\n", "app.py": "", "paths/__init__.py": "", "paths/best.py": "", "table.json": "{}",
-        "__pycache__/app.cpython-311.pyc": "", ".app.py.swp": "",
+        first: "from .app import Mine\n", "app.py": "", "paths/__init__.py": "", "paths/best.py": "",
+        "table.json": "{}", "__pycache__/app.cpython-311.pyc": "", ".app.py.swp": "",
     }  # fmt: skip
     for name, content in texts.items():
         (mine / name).parent.mkdir(parents=True, exist_ok=True)

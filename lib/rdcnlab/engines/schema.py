@@ -15,9 +15,8 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     end, and ``received_B`` is the flow's size or 0.
 ``throughput``, one row for each bin, place and flow
     ``where`` is a link of the network or ``receiver``. A link counts bytes on the wire (overhead included) at the end
-    of serialisation. ``receiver`` counts TCP payload, retransmissions included, when it leaves for the receiver. Where a
-    receiver has several lines (`Host.of`), each of them is a place, too, such as ``phone_lte@lte``: as a link, it counts
-    bytes on the wire.
+    of serialisation. ``receiver`` counts TCP payload, retransmissions included, when it leaves for the receiver. Each
+    line to a receiver that has several (`Host.of`) is a place, too, such as ``phone_lte@lte``; it counts like a link.
 ``queues``, one row for each bin and link
     ``link`` is a link, or a schedule with a queue of its own, or the queue of one of its subflows, such as ``pair.1``,
     or the port to a host that receives data, such as ``h11@leaf2`` (`Host.port`, `Probes.ports`, `Host.of`).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's OpenFlow controller of a scenario: an application of os-ken, a file of Python or a directory of several."""
+"""The user's OpenFlow controller of a scenario: an application of os-ken, one file of Python or a directory."""
 
 from __future__ import annotations
 

@@ -27,10 +27,11 @@ def shell(
     """Run commands in a host at an instant, such as 'ss -ti' or 'tc -s qdisc', while the clock stands.
 
     Without -c, lines are read from the keyboard, or from standard input, and run in one shell. The clock stands between
-    them. A line that waits, such as 'sleep 0.01', lets the network go on for so long. 'exit' ends it. Nothing is stored.
+    them. A line that waits, such as 'sleep 0.01', lets the network go on for so long. The line 'exit' ends the run.
+    Nothing is stored.
     """
     # imported here because help does without
-    from rdcnlab.engines.kernel.looking import Moment, look, talk
+    from rdcnlab.engines.kernel.looking import Moment, look, prompt, talk
 
     try:
         at_ns = DURATION.parse(at)
@@ -49,8 +50,7 @@ def shell(
         nonlocal last
         last = moment.status
         typer.echo(moment.text, nl=bool(moment.text) and not moment.text.endswith("\n"))
-        seconds = f"{moment.now_ns / 1e9:.9f}".rstrip("0").rstrip(".")
-        line = _typed(f"{host} at {seconds} s> ")
+        line = _typed(prompt(host, moment))
         return None if line is None or line.strip() == "exit" else line
 
     talk(loaded, host, at_ns, ask)

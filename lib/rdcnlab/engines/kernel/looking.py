@@ -43,6 +43,18 @@ class Moment:
     now_ns: int
 
 
+def prompt(host: str, moment: Moment) -> str:
+    """Return what a person sees before a line: the host, and where the clock stands.
+
+    Examples
+    --------
+    >>> prompt("h9", Moment("", 0, 1_000_030_000))
+    'h9 at 1.00003 s> '
+    """
+    seconds = f"{moment.now_ns / 1e9:.9f}".rstrip("0").rstrip(".")
+    return f"{host} at {seconds} s> "
+
+
 def look(scenario: Scenario, host: str, at_ns: int, commands: Sequence[str]) -> list[Answer]:
     """Run shell lines in a host at an instant, and return their answers; the run ends then and is not stored.
 

@@ -108,8 +108,8 @@ def run(
     every = [HERE / "inside", *(Path(file) for switch in plan["switches"] for file in switch.get("files", [])), *read]
     return boot(
         kernel, directory, need, python=python, inside=str(HERE / "inside"), read=every, core=core,
-        wall_limit_s=wall_limit_s, watch=watch, visit=visit, stall_s=stall_s, virtual_limit_ns=plan["limit_ns"] + MARGIN_NS,
-        most_processes=most_processes,
+        wall_limit_s=wall_limit_s, watch=watch, visit=visit, stall_s=stall_s,
+        virtual_limit_ns=plan["limit_ns"] + MARGIN_NS, most_processes=most_processes,
     )  # fmt: skip
 
 

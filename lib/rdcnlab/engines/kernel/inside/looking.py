@@ -28,8 +28,8 @@ class Look(threading.Thread):
     Parameters
     ----------
     plan : dict
-        ``host``, ``at_ns`` (CLOCK_MONOTONIC) and ``commands``, lines for a shell; None: lines come while the run goes on,
-        see `Lines`.
+        ``host``, ``at_ns`` (CLOCK_MONOTONIC) and ``commands``, lines for a shell. None: they come one by one, see
+        `Lines`.
     testbed : Testbed
         The network with the host.
     directory : str

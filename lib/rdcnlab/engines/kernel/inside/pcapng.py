@@ -26,8 +26,9 @@ class Capture:
     Parameters
     ----------
     plan : dict
-        ``host``, ``in`` (the host whose further line it is, if it is one), ``interface``, ``packets`` (room in packets), ``epoch_ns`` (CLOCK_MONOTONIC at the start of the
-        scenario) and ``date_ns`` (what the file gives as the date of the start, in ns since 1970).
+        ``host``, ``in`` (the host whose line it is, if it is a further one), ``interface``, ``packets`` (room in
+        packets), ``epoch_ns`` (CLOCK_MONOTONIC at the start of the scenario) and ``date_ns`` (what the file gives as
+        the date of the start, in ns since 1970).
     testbed : Testbed
         The network with the host.
     """

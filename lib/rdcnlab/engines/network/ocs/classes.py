@@ -19,9 +19,7 @@ def classes(network: Network, switch: int) -> list[dict[str, Any]]:
     found = [_static(static[line.number], line.number) for line in network.lines_at(switch) if line.number in static]
     ends = network.classes.ends
     found += [
-        _static(ends[station.name], TARGET[BYPASS])
-        for station in network.stations_at(switch)
-        if station.name in ends
+        _static(ends[station.name], TARGET[BYPASS]) for station in network.stations_at(switch) if station.name in ends
     ]
     if switch in lost:
         found.append(_static(lost[switch], TARGET[DARK]))
