@@ -18,8 +18,8 @@ import yaml
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 
-#: A preset with timetables; a network of several switches, written out; a fabric with notifications and settings; a host with
-#: several lines.
+#: A preset with timetables; a network of several switches, written out; a fabric with notifications and settings; a
+#: host with several lines.
 FILES = (
     """
 network: aykurt

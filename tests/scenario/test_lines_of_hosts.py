@@ -116,6 +116,14 @@ def test_one_switch_has_hosts_with_one_line() -> None:
             "false, with signal",
         ),
         ({"hosts": [{"name": "phone", "mptcp": {"endpoints": [{"line": "phone"}]}}]}, "the address is not used"),
+        (
+            {"hosts": [{"name": "phone", "mptcp": {"endpoints": [{"line": "phone", "signal": True, "backup": 1}]}}]},
+            "backup",
+        ),
+        (
+            {"hosts": [{"name": "phone", "mptcp": {"endpoints": [{"line": "phone", "fullmesh": True}]}}]},
+            "true, with fullmesh",
+        ),
         ({"hosts": [{"name": "phone", "mptcp": {"subflows": 9}}]}, "hosts[0].mptcp.subflows"),
     ],
 )  # fmt: skip

@@ -60,7 +60,7 @@ class Endpoint(Frozen):
     backup : bool
         Subflows of this address carry data only while no other can.
     fullmesh : bool
-        The host opens subflows from this address to all addresses of its peer that it knows of.
+        The host opens subflows from this address to all addresses of its peer that it knows of. Only with `subflow`.
     """
 
     line: HostName
@@ -73,8 +73,10 @@ class Endpoint(Frozen):
     def _as_the_kernel_takes_it(self) -> Endpoint:
         if self.fullmesh and self.signal:
             raise FieldError("fullmesh", True, "false, with signal: the kernel takes one of them")
-        if not (self.subflow or self.signal or self.fullmesh):
-            raise FieldError("subflow", False, "true, or signal or fullmesh: otherwise the address is not used")
+        if self.fullmesh and not self.subflow:
+            raise FieldError("subflow", False, "true, with fullmesh, which is about the subflows that the host opens")
+        if not (self.subflow or self.signal):
+            raise FieldError("subflow", False, "true, or signal: otherwise the address is not used")
         return self
 
 

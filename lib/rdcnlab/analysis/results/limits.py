@@ -96,9 +96,10 @@ def _lines(series: Series) -> dict[str, list[_Line]]:
         return {}
     rows = series.run.table("throughput", part).to_pandas()
     rates = {link.name: link.rate for link in scenario.network.links if not (link.steps or link.opportunities)}
+    to_hosts = {f"{host.name}@{host.at}": host.rate for host in scenario.network.hosts}
     lines_by_flow: dict[str, list[_Line]] = {}
     for where, of_line in rows.groupby("where", observed=True):
-        rate = rates.get(str(where).partition("@")[0])
+        rate = to_hosts.get(str(where), rates.get(str(where).partition("@")[0]))
         if rate is None:
             continue  # the rate changes over time
         total = of_line.groupby("bin")["bytes"].sum()

@@ -168,7 +168,7 @@ class Own(MetaPathFinder):
         if fullname in self.modules:
             file = self.modules[fullname]
             # a package's modules are found here, too, so its list of directories may be empty
-            inner = [] if os.path.basename(file) == "__init__.py" else None
+            inner: list[str] | None = [] if os.path.basename(file) == "__init__.py" else None
             return importlib.util.spec_from_file_location(fullname, file, submodule_search_locations=inner)
         if any(name.startswith(f"{fullname}.") for name in self.modules):
             return ModuleSpec(fullname, None, is_package=True)
