@@ -114,7 +114,8 @@ class Workload(Frozen):
     at_most : int or None
         Bytes to which larger flows are cut.
     protocol : {'tcp', 'mptcp'}
-        As in `Flow`. With ``mptcp`` each pair of hosts needs a schedule with several networks.
+        As in `Flow`. With ``mptcp`` each pair of hosts needs a schedule with several networks, or a host with several
+        lines.
     cc : str
         As in `Flow`.
     path, back : str or tuple of Slot
