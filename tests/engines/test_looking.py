@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -18,6 +20,7 @@ from rdcnlab.app import magic
 from rdcnlab.app.cli import app
 from rdcnlab.engines.kernel import build, looking
 from rdcnlab.engines.kernel.guest.processes import Started
+from rdcnlab.engines.kernel.guest.watchdog import Visitor
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 
@@ -73,6 +76,25 @@ def test_lines_run_in_one_shell_and_the_clock_stands_between_them(kernel: build.
     # a shell that ends is followed by another one
     assert (moments[6].status, moments[7].text.strip(), moments[7].status) == (-9, "x is ''", 3)
     assert typed() == moments
+
+
+def test_the_clock_stands_however_late_the_host_looks(kernel: build.Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guest that asks whether there is a line asks thousands of times before a busy host looks."""
+    asking, calls = looking._asking, itertools.count()
+
+    def seldom(*words: Any) -> Visitor:
+        visit = asking(*words)
+        return lambda running: None if next(calls) % 60 else visit(running)
+
+    monkeypatch.setattr(looking, "_asking", seldom)
+    lines, instants = iter(["true", "x=1", "echo $x"]), list[int]()
+
+    def ask(moment: looking.Moment) -> str | None:
+        instants.append(moment.now_ns)
+        return next(lines, None)
+
+    looking.talk(Scenario.from_dict(DATA, text=True), "s1", 100 * MS, ask)
+    assert instants == [100 * MS] * 4
 
 
 def test_a_run_that_ends_while_a_line_waits_says_so(kernel: build.Kernel) -> None:

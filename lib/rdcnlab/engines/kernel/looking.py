@@ -154,8 +154,8 @@ def _asking(directory: Path, ask: Callable[[Moment], str | None]) -> Visitor:
         given = found["next"]
         with running.stopped():
             line = ask(Moment(found["text"], found["status"], found["now_ns"] - START_NS))
-            part = directory / "look.line"
-            part.write_text(json.dumps(line))
-            part.rename(directory / f"look.{given}")
+            part = directory / "look.answer"
+            part.write_text(json.dumps([given, line]))
+            part.rename(directory / "look.line")
 
     return visit

@@ -68,14 +68,17 @@ class Look(threading.Thread):
 class Lines:
     """Lines that a person types on the host, for one shell in a host of the network.
 
-    The machine outside writes each line into the file ``look.NUMBER``, after this side has written what the line before
-    did into ``look.json``. Between the two this side looks for the file again and again. It never sleeps, so the clock
-    stands; the machine outside stops the whole guest meanwhile, so that it uses no processor.
+    The machine outside replaces the file ``look.line`` by one with the next line, after this side has written what the
+    line before did into ``look.json``. Between the two this side reads ``look.line`` again and again. It never sleeps, so
+    the clock stands; the machine outside stops the whole guest meanwhile, so that it uses no processor.
     """
 
     def __init__(self, pid: int, directory: str) -> None:
         self.pid, self.directory = pid, directory
         self.shell = self._start()
+        self.path = os.path.join(directory, "look.line")
+        with open(self.path, "w") as file:
+            json.dump([-1, None], file)
 
     def _start(self) -> subprocess.Popen[bytes]:
         command = ["mnexec", "-a", str(self.pid), "bash", "--noprofile", "--norc"]
@@ -98,13 +101,18 @@ class Lines:
         os.rename(part, os.path.join(self.directory, "look.json"))
 
     def _line(self, number: int) -> str | None:
-        """Return the next line; None if there is none. A file that does not exist takes no virtual time."""
-        path = os.path.join(self.directory, f"look.{number}")
-        while not os.path.exists(path):
-            pass
-        with open(path) as file:
-            line: str | None = json.load(file)
-        return line
+        """Return the next line; None if there is none.
+
+        No system call here may fail: from the thousandth on, while the clock stands, each one takes 1 us. So this does
+        not wait for a file that does not exist, and does not let Python ask whether the file is a terminal.
+        """
+        while True:
+            file = os.open(self.path, os.O_RDONLY)
+            there = json.loads(os.read(file, 1 << 20))
+            os.close(file)
+            if there[0] == number:
+                line: str | None = there[1]
+                return line
 
     def _answer(self, line: str) -> tuple[str, int]:
         """Let the shell run a line, and return what it printed, and its exit status."""
