@@ -69,8 +69,8 @@ class Lines:
     """Lines that a person types on the host, for one shell in a host of the network.
 
     The machine outside replaces the file ``look.line`` by one with the next line, after this side has written what the
-    line before did into ``look.json``. Between the two this side reads ``look.line`` again and again. It never sleeps, so
-    the clock stands; the machine outside stops the whole guest meanwhile, so that it uses no processor.
+    line before did into ``look.json``. Between the two this side reads ``look.line`` again and again. It never sleeps,
+    so the clock stands; the machine outside stops the whole guest meanwhile, so that it uses no processor.
     """
 
     def __init__(self, pid: int, directory: str) -> None:
