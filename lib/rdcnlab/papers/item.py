@@ -21,6 +21,7 @@ from rdcnlab.papers import claims, verdicts
 from rdcnlab.papers.beside import ItemComparison, compare
 from rdcnlab.papers.causes import Cause, Explanation, explain
 from rdcnlab.papers.expectation import Expectation
+from rdcnlab.papers.interactive import Interactive
 from rdcnlab.papers.published import shipped_verdicts
 from rdcnlab.papers.scored import Scorecard
 from rdcnlab.runs.campaign import campaign, lookup
@@ -156,6 +157,10 @@ class Item(Frozen, abc.ABC):
     def parts_of(self, scenario: Scenario) -> dict[str, Part]:
         """Return the part of each table that the item uses."""
         return {name: self.parts.get(name, WHOLE) for name in self.needs(scenario)}
+
+    def interactive(self, runs: Runs) -> Interactive | None:  # noqa: ARG002  (items with such a page use it)
+        """Return the content of a page of the site on which a reader chooses what is drawn; usually there is none."""
+        return None
 
     def models(self, runs: Runs) -> list[Path]:  # noqa: ARG002  (items that train models use it)
         """Return the files of the models that are trained on the runs. They are shipped together with the runs."""

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from rdcnlab.papers.tdtcp.fig14 import Fig14 as fig14
     from rdcnlab.papers.tdtcp.inside import Inside as inside
     from rdcnlab.papers.tdtcp.networks import Networks as networks
+    from rdcnlab.papers.tdtcp.notices import Notices as notices
+    from rdcnlab.papers.tdtcp.rankings import Rankings as rankings
+    from rdcnlab.papers.tdtcp.slices import Slices as slices
     from rdcnlab.papers.tdtcp.testbeds import Testbeds as testbeds
 
 __all__ = [
@@ -42,6 +45,9 @@ __all__ = [
     "fig14",
     "inside",
     "networks",
+    "notices",
+    "rankings",
+    "slices",
     "testbeds",
 ]
 
@@ -63,6 +69,9 @@ ITEMS = (
     "networks",
     "fairness",
     "architectures",
+    "notices",
+    "slices",
+    "rankings",
 )
 
 sys.modules[__name__].__class__ = Package

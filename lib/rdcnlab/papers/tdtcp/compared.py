@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Beyond the paper: the cases of comparisons, which are transports on networks under workloads, and their numbers."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pydantic import Field
+
+from rdcnlab.analysis import tables
+from rdcnlab.analysis.intervals import Estimate
+from rdcnlab.analysis.intervals import over_seeds as over_runs
+from rdcnlab.analysis.resampling import jackknife
+from rdcnlab.fields.quantities import Listed, whole
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import Part
+from rdcnlab.runs.run import Run
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.ideal import ideal_ns
+
+Architecture = Literal[
+    "leaf-spine", "expander", "jupiter", "helios", "opera", "rotornet", "rotornet-direct", "sirius", "shale",
+    "rotor", "rotor-6",
+]  # fmt: skip
+TransportName = Literal["cubic", "reno", "dctcp", "bbr", "tdtcp", "nuftcp"]
+Workload = Literal["web-search", "data-mining", "hadoop", "permutation", "incast"]
+Transports = Annotated[tuple[TransportName, ...], Field(min_length=1), Listed]
+Architectures = Annotated[tuple[Architecture, ...], Field(min_length=1), Listed]
+Workloads = Annotated[tuple[Workload, ...], Field(min_length=1), Listed]
+
+_GBPS = 10**10
+#: Length above which queues of racks and of ports to hosts mark.
+_MARKS = {"bytes": 90_000, "packets": None}
+#: Transports that a network without schedules, whose racks follow a routing, cannot have.
+SPECIAL: tuple[TransportName, ...] = ("tdtcp", "nuftcp")
+#: Networks with schedules.
+SCHEDULED: tuple[Architecture, ...] = ("rotor", "rotor-6")
+#: Networks that never change.
+STATIC: tuple[Architecture, ...] = ("leaf-spine", "expander", "jupiter")
+#: Networks whose circuits turn whatever the demand.
+TURNING: tuple[Architecture, ...] = ("opera", "rotornet", "sirius", "shale")
+#: Load of workloads that have one, in %.
+USUAL = 30
+#: Flows of a workload, and their size. The largest sizes are cut, because a run would last for its last flow.
+_DRAWN: dict[Workload, dict[str, Any]] = {
+    "web-search": {"sizes": "web-search", "at_most": 3_000_000, "count": 40},
+    "data-mining": {"sizes": "data-mining", "at_most": 3_000_000, "count": 60},
+    "hadoop": {"sizes": "hadoop", "at_most": 3_000_000, "count": 100},
+    "permutation": {"pattern": "permutation", "sizes": 1_000_000, "arrivals": "once", "count": 1},
+    "incast": {
+        "pattern": "incast", "to": "h1", "fan": 8, "sizes": 100_000, "arrivals": {"interval": 2_000_000}, "count": 5,
+    },
+}  # fmt: skip
+WORKLOADS: tuple[Workload, ...] = tuple(_DRAWN)
+
+
+class Case(NamedTuple):
+    """A case: its network, its workload with its load in %, its transport, and ns of a day (0: the network's own)."""
+
+    architecture: Architecture
+    workload: Workload
+    load: int
+    transport: TransportName
+    day: int = 0
+
+
+class Comparison(Item):
+    """Transports on networks under workloads.
+
+    Each rack has hosts of 10 Gb/s and, as far as an architecture allows, 40 Gb/s of uplinks. ``rotornet-direct`` is
+    RotorNet without the second circuit; ``rotor-6`` has six racks of three hosts, one circuit a rack and 5 Gb/s to the
+    packet switch.
+
+    Parameters
+    ----------
+    racks, hosts : int
+        Racks, and hosts in each rack. Shale has the next square number of racks.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
+    reads: ClassVar[tuple[str, ...]] = ("flows", "queues")
+    parts: ClassVar[dict[str, Part]] = {
+        "flows": Part(columns=("fct_s", "retransmits")),
+        "queues": Part(columns=("max_B", "drops")),
+    }
+
+    racks: Annotated[int, whole(4, 32)] = 8
+    hosts: Annotated[int, whole(1, 8)] = 2
+
+    @property
+    @abc.abstractmethod
+    def cases(self) -> list[Case]:
+        """The cases."""
+
+    def case(
+        self, architecture: Architecture, workload: Workload, load: int, transport: TransportName, day: int = 0
+    ) -> Scenario:
+        """Return the scenario of a case, with seed 0."""
+        drawn = {"arrivals": {"load": f"{load} %"}, **_DRAWN[workload]}
+        cc = "cubic" if transport == "tdtcp" else transport
+        data: dict[str, Any] = {
+            "network": self.network(architecture, day),
+            "workloads": [{"name": "w", "cc": cc, **drawn}],
+            # one bin: the largest queue of the whole run
+            "probes": {"bin": 10**9, "tcp": "none"},
+            "limit": 10**9,
+            "seed": 0,
+        }
+        if transport == "tdtcp":
+            data |= {"transport": {"tdtcp": True}, "notify": {"model": "push"}}
+        return Scenario.from_dict(data)
+
+    def network(self, architecture: Architecture, day: int = 0) -> dict[str, Any]:
+        """Return the fabric of an architecture as plain data; `day` is in ns, with a night of a ninth of it."""
+        sizes = {"racks": self.racks, "hosts": self.hosts, "mtu": 1500, "host_rate": _GBPS, "rate": _GBPS}
+        hybrid = {"uplinks": 3, "packet_rate": _GBPS, "packet_delay": 1_000}
+        queue = {"queue": {"bytes": 1_000_000, "packets": None}}
+        more: dict[Architecture, dict[str, Any]] = {
+            "sirius": {"uplinks": 4, "day": 20_000, "night": 2_000},
+            "shale": {"racks": max(4, int(np.ceil(np.sqrt(self.racks)) ** 2)), "rate": 4 * _GBPS},
+            "helios": hybrid,
+            "rotornet-direct": {"fabric": "rotornet", "uplinks": 4, "routing": "direct"},
+            "rotor": {**hybrid, **queue},
+            "rotor-6": {
+                "fabric": "rotor", "racks": 6, "hosts": 3, "uplinks": 1, "packet_rate": _GBPS // 2,
+                "packet_delay": 1_000, **queue,
+            },
+        }  # fmt: skip
+        if architecture == "leaf-spine":
+            plain = {name: sizes[name] for name in ("hosts", "mtu", "host_rate", "rate")}
+            return {
+                "fabric": "leaf-spine",
+                "leaves": self.racks,
+                "spines": 4,
+                "ecn_threshold": _MARKS["bytes"],
+                **plain,
+            }
+        own = more.get(architecture, {"uplinks": 4})
+        turning = {"day": day, "night": day // 9} if day else {}
+        return {"fabric": architecture, **sizes, "ecn_threshold": _MARKS, **own, **turning}
+
+    def points(self) -> list[Scenario]:
+        """Return the cases times seeds."""
+        return [scenario for scenario, _ in _made(type(self), self.model_dump_json())]
+
+    def flows(self, runs: Runs) -> pd.DataFrame:
+        """Return one row for each flow: the case, ``seed``, ``size_B``, ``fct_s``, ``slowdown`` (NaN: did not end)."""
+        frames = []
+        for run, names in self._named(runs):
+            sizes, ideal_s = _ideal(run)
+            fct = runs.frame(run, "flows")["fct_s"].to_numpy(dtype=float)
+            frames.append(pd.DataFrame({**names, "size_B": sizes, "fct_s": fct, "slowdown": fct / ideal_s}))
+        return pd.concat(frames, ignore_index=True)
+
+    def totals(self, runs: Runs) -> pd.DataFrame:
+        """Return one row for each run.
+
+        Returns
+        -------
+        DataFrame
+            The case (``architecture``, ``workload``, ``load``, ``transport``, ``day``), ``seed``; ``median``, ``mean``
+            and ``p99`` of the slowdown of its flows, and how many are ``unfinished``; ``retransmits`` and
+            ``reordered``, retransmissions and those of them without a lost packet, for each 1000 segments;
+            ``queue_kB``, the longest queue of all; ``drops``.
+        """
+        rows = []
+        for run, names in self._named(runs):
+            seen, queues = runs.frame(run, "flows"), runs.frame(run, "queues")
+            sizes, ideal_s = _ideal(run)
+            slowdown = seen["fct_s"].to_numpy(dtype=float) / ideal_s
+            ended = slowdown[~np.isnan(slowdown)]
+            segments, repeats, drops = np.ceil(sizes / 1448).sum(), seen["retransmits"].sum(), queues["drops"].sum()
+            rows.append(
+                {
+                    **names,
+                    "median": np.median(ended),
+                    "mean": ended.mean(),
+                    "p99": np.quantile(ended, 0.99),
+                    "unfinished": len(slowdown) - len(ended),
+                    "retransmits": 1000 * repeats / segments,
+                    "reordered": 1000 * max(0, repeats - drops) / segments,
+                    "queue_kB": queues["max_B"].max() / 1000,
+                    "drops": int(drops),
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def _named(self, runs: Runs) -> list[tuple[Run, dict[str, Any]]]:
+        """Return runs with the names of their cases and their seeds, in the order of the cases."""
+        cases = [case for _, case in _made(type(self), self.model_dump_json())]
+        by_hash = {scenario.hash: case for scenario, case in zip(self.scenarios(), cases, strict=True)}
+        by_case: dict[Case, list[Run]] = {}
+        for run in runs:
+            if run.scenario.hash in by_hash:
+                by_case.setdefault(by_hash[run.scenario.hash], []).append(run)
+        return [
+            (run, {**case._asdict(), "seed": run.scenario.seed})
+            for case in dict.fromkeys(cases)
+            for run in by_case.get(case, ())
+        ]
+
+
+@functools.lru_cache(maxsize=4)
+def _made(kind: type[Comparison], parameters: str) -> list[tuple[Scenario, Case]]:
+    """Return the scenarios of an item with their cases. A thousand of them take ten seconds, so they are kept."""
+    item = kind.model_validate_json(parameters)
+    return [(item.case(*case).with_(seed=seed), case) for case in item.cases for seed in range(item.count)]
+
+
+@functools.lru_cache(maxsize=4096)
+def _ideal(run: Run) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return the sizes of a run's flows in bytes, and their ideal completion times in s."""
+    flows = run.scenario.flows
+    ideal_s = np.array([ideal_ns(run.scenario, flow) for flow in flows]) / 1e9
+    return np.array([flow.size for flow in flows]), ideal_s
+
+
+def over_seeds(totals: pd.DataFrame, value: str, by: Sequence[str]) -> pd.DataFrame:
+    """Return the mean of a number of `Comparison.totals` over seeds by case: ``mean``, ``low``, ``high``, ``n``."""
+    return tables.mean_ci(totals, list(by), value).set_index(list(by))
+
+
+def estimates_of(totals: pd.DataFrame, value: str, by: Sequence[str]) -> dict[tuple[Any, ...], Estimate]:
+    """Return the mean of a number over seeds with its interval, by case."""
+    return {case: over_runs(rows[value]) for case, rows in tables.groups(totals, by)}
+
+
+def ratios(totals: pd.DataFrame, value: str, upper: str, lower: str, by: Sequence[str]) -> dict[tuple[Any, ...], Estimate]:
+    """Return the mean of one transport over that of another, by case, with the intervals over seeds.
+
+    Parameters
+    ----------
+    totals : DataFrame
+        As `Comparison.totals` returns it.
+    value : str
+        The column to average.
+    upper, lower : str
+        The transports.
+    by : sequence of str
+        Columns that define a case; cases that lack a transport, or whose lower mean is 0, are left out.
+    """
+    found = {}
+    for case, rows in tables.groups(totals[totals["transport"].isin([upper, lower])], by):
+        if rows.loc[rows["transport"] == lower, value].sum() and upper in set(rows["transport"]):
+            found[case] = jackknife(rows, lambda part: _ratio(part, value, upper, lower))
+    return found
+
+
+def _ratio(rows: pd.DataFrame, value: str, upper: str, lower: str) -> float:
+    mean = rows.groupby("transport")[value].mean()
+    return float(mean[upper] / mean[lower]) if mean[lower] else np.nan
