@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from rdcnlab.engines.kernel import plan
 from rdcnlab.papers import tdtcp
+from rdcnlab.papers.interactive import Interactive, Metric
+from rdcnlab.papers.item import Item
+from rdcnlab.papers.tdtcp import compared, rankings
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 
@@ -58,3 +64,101 @@ def test_numbers_are_those_of_the_runs(tmp_path_factory: pytest.TempPathFactory)
     segments = 16 * np.ceil(1_000_000 / 1448)
     assert totals["retransmits"].iloc[0] == totals["reordered"].iloc[0] == pytest.approx(1000 * repeats / segments)
     assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
+
+
+def test_predictions_are_judged_on_networks_that_the_comparison_does_not_have() -> None:
+    known = set(tdtcp.architectures().architectures)
+    assert {*rankings._HELD_OUT} & known == set()
+    for kind in (tdtcp.notices, tdtcp.slices, tdtcp.rankings):
+        new = set(kind().architectures) - known
+        assert new
+        assert new <= {"jupiter", "rotornet-direct", "rotor-6"}
+
+
+def test_runs_of_the_questions_are_those_of_the_comparison_where_it_has_them() -> None:
+    hashes = {scenario.hash for scenario in tdtcp.architectures().scenarios()}
+    ranked = tdtcp.rankings()
+    for scenario, case in zip(ranked.scenarios(), ranked.cases, strict=True):
+        assert (scenario.hash in hashes) == (case.architecture not in ("jupiter", "rotornet-direct")), case
+    sliced = tdtcp.slices()
+    usual = [case for scenario, case in zip(sliced.scenarios(), sliced.cases, strict=True) if scenario.hash in hashes]
+    # a day of 180 us is the default of the fabrics
+    assert {(case.architecture, case.day) for case in usual} == {
+        ("rotor", 180_000), ("rotornet", 180_000), ("expander", 0),
+    }  # fmt: skip
+
+
+def _totals(means: dict[tuple[str, str, str], float], seeds: int = 3) -> pd.DataFrame:
+    """Return totals with the same value for each seed, times 1 plus a hundredth of the seed."""
+    keys = ("architecture", "workload", "transport")
+    return pd.DataFrame(
+        [
+            {**dict(zip(keys, case, strict=True)), "seed": seed, "mean": value * (1 + seed / 100)}
+            for case, value in means.items()
+            for seed in range(seeds)
+        ]
+    )
+
+
+def test_a_ratio_of_paired_seeds_has_no_width() -> None:
+    totals = _totals({("rotor", "hadoop", "cubic"): 2.0, ("rotor", "hadoop", "tdtcp"): 1.0})
+    (found,) = compared.ratios(totals, "mean", "tdtcp", "cubic", ["architecture", "workload"]).values()
+    assert found == pytest.approx(0.5)
+    assert (found.low, found.high) == pytest.approx((0.5, 0.5))
+    assert compared.ratios(totals, "mean", "dctcp", "reno", ["architecture", "workload"]) == {}
+
+
+def test_orders_and_large_differences_are_those_of_the_means() -> None:
+    clos = {"cubic": 1.0, "bbr": 1.1, "dctcp": 2.0, "reno": 3.0}
+    other = {"cubic": 1.0, "bbr": 2.5, "dctcp": 2.0, "reno": 3.0}
+    means = {("leaf-spine", "hadoop", name): value for name, value in clos.items()}
+    means |= {("jupiter", "hadoop", name): value for name, value in other.items()}
+    wide = _totals(means, 1).pivot_table(index="seed", columns=["architecture", "workload", "transport"], values="mean")
+    found = rankings._statistics(wide, {"leaf-spine", "jupiter"})
+    # one swap of neighbours among four: 1 - 6 * 2 / (4 * 15)
+    assert found["order", "jupiter"] == pytest.approx([0.8])
+    # of the five pairs that differ by 30 % and more, BBR and DCTCP change places
+    assert found["kept", "jupiter"] == pytest.approx([80])
+    assert found["lead", "jupiter, hadoop"] == pytest.approx([0.5])
+
+
+def test_an_interactive_page_has_every_mean_with_its_interval() -> None:
+    means = {("rotor", "hadoop", "cubic"): 2.0, ("opera", "incast", "dctcp"): 4.0, ("opera", "hadoop", "cubic"): 3.0}
+    sides = {"architecture": "Network", "workload": "Workload"}
+    page = Interactive(
+        "T", "S", _totals(means), sides, {"workload": "hadoop"}, "transport", {"mean": Metric("slowdown")}
+    )
+    data = page.data()
+    assert [side["values"] for side in data["sides"]] == [["rotor", "opera"], ["hadoop", "incast"]]
+    cells = {tuple(cell[:3]): cell[3:] for cell in data["cells"]["mean"]}
+    assert set(cells) == {(0, 0, 0), (1, 1, 1), (1, 0, 0)}
+    mean, low, high = cells[0, 0, 0]
+    assert mean == pytest.approx(2.02)
+    # Student's t of three seeds, 4.303, times 0.02 / sqrt(3)
+    assert (high - low) / 2 == pytest.approx(4.303 * 0.02 / math.sqrt(3), rel=0.02)
+    assert page.markdown("mean").splitlines() == [
+        "| network | CUBIC |", "|---|---|", "| rotor | 2.0 ± 0.0 |", "| opera | 3.0 ± 0.1 |",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (tdtcp.notices, {"architectures": ["rotor-6", "jupiter"], "workloads": ["web-search", "incast"]}),
+        (tdtcp.slices, {"architectures": ["rotor-6", "rotornet-direct"], "days": ["180 us", "2 ms"]}),
+        (tdtcp.rankings, {"architectures": ["leaf-spine", "jupiter"], "workloads": ["hadoop"]}),
+    ],
+    ids=lambda one: getattr(one, "id", ""),
+)
+def test_the_questions_are_drawn_and_judged(
+    kind: type[Item], given: dict[str, object], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    directory = tmp_path_factory.mktemp("store")
+    store = Store(directory / "runs", shipped=Shipped(directory / "none"))
+    item = kind(**given, seeds=2, changes={"probes.bin": "100 us"})
+    runs = item.run(store=store, progress=False)
+    assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
+    rows = item.rows(runs)
+    assert [row["claim"] for row in rows] == [claim.id for claim in item.claims.claims]
+    assert any(row["verdict"] != "not run" for row in rows)

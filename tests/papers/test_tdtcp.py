@@ -11,6 +11,7 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import tdtcp
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.tdtcp import space
+from rdcnlab.papers.tdtcp.compared import Comparison
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 
@@ -51,8 +52,8 @@ ASKED: dict[type[Item], tuple[dict[str, object], int]] = {
 }
 
 
-#: Items whose runs have the paper's weeks; `tests.papers.test_architectures` has the other one.
-WITH_WEEKS = [kind for kind in tdtcp.items() if kind is not tdtcp.architectures]
+#: Items whose runs have the paper's weeks; `tests.papers.test_architectures` has the others.
+WITH_WEEKS = [kind for kind in tdtcp.items() if not issubclass(kind, Comparison)]
 
 
 @pytest.mark.usefixtures("fake_engine")

@@ -28,13 +28,16 @@ from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.system import extras, places
 
-#: The papers are between these two lines of the README, the figures between these two of their document, the score
-#: between these two of the appendix.
+#: The papers and the comparison are between these lines of the README, the figures between these two of their document,
+#: the score between these two of the appendix.
 _PAPERS = "<!-- papers: written by tools/index -->", "<!-- end of papers -->"
+_COMPARISON = "<!-- comparison: written by tools/index -->", "<!-- end of comparison -->"
 _FIGURES = "<!-- figures: written by tools/index -->", "<!-- end of figures -->"
 _SCORE = "<!-- score: written by tools/index -->", "<!-- end of score -->"
 #: Documents that tell numbers of runs and verdicts.
 SCORED = ("README.md", "docs/figures.md", "docs/artifact-appendix.md")
+#: The item of the README's table of transports on architectures.
+COMPARED = "tdtcp/architectures"
 #: The verdicts, and the numbers behind them.
 SCORES = "data/scores.json"
 #: The cell of the index notebook that lists the figures.
@@ -82,15 +85,13 @@ def _scored(kinds: list[type[Item]], judge: Judge) -> dict[Path, str]:
     wall_s = {row.hash: float(row.provenance["wall_s"]) for row in Shipped()}
     with nothing_local() as store:
         rows = judge(papers.full_names(), store)
-        places_and_texts = (
-            (_PAPERS, overview(kinds, rows, wall_s)),
-            (_FIGURES, table(kinds, wall_s)),
-            (_SCORE, score(kinds, rows, wall_s)),
-        )
-    texts = {
-        places.tree() / name: _between(places.tree() / name, marks, text)
-        for name, (marks, text) in zip(SCORED, places_and_texts, strict=True)
-    }
+        readme, figures, appendix = (places.tree() / name for name in SCORED)
+        tables = {
+            readme: {_PAPERS: overview(kinds, rows, wall_s), _COMPARISON: comparison(store)},
+            figures: {_FIGURES: table(kinds, wall_s)},
+            appendix: {_SCORE: score(kinds, rows, wall_s)},
+        }
+    texts = {path: _with_tables(path, by_marks) for path, by_marks in tables.items()}
     return {**texts, places.tree() / SCORES: numbers(rows)}
 
 
@@ -218,6 +219,23 @@ def overview(kinds: Iterable[type[Item]], rows: Sequence[dict[str, Any]], wall_s
     return "\n".join(lines) + "\n"
 
 
+def comparison(store: Store) -> str:
+    """Return the README's table of transports on architectures.
+
+    Raises
+    ------
+    RunError
+        Runs of the item are not shipped.
+    """
+    (kind,) = papers.select([COMPARED])
+    item = kind(profile="paper")
+    runs = item.stored_runs(store)
+    content = None if runs is None else item.interactive(runs)
+    if runs is None or content is None:
+        raise RunError(f"the table of the README needs all runs of {COMPARED}")
+    return content.markdown("mean")
+
+
 def table(kinds: Iterable[type[Item]], wall_s: Mapping[str, float]) -> str:
     """Return the tables of the figures: number and time of each one's runs, without the runs of figures above it.
 
@@ -342,13 +360,16 @@ def _with_cell(text: str, source: str) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def _between(path: Path, marks: tuple[str, str], text: str) -> str:
-    """Return a document with a new text between two lines."""
-    before, begin, tail = path.read_text(encoding="utf-8").partition(marks[0])
-    _, end, after = tail.partition(marks[1])
-    if not begin or not end:
-        raise InputError.of(path.name, "no place for the table", f"the lines {' and '.join(marks)}")
-    return f"{before}{marks[0]}\n{text}{marks[1]}{after}"
+def _with_tables(path: Path, by_marks: Mapping[tuple[str, str], str]) -> str:
+    """Return a document with new texts, each between two lines."""
+    text = path.read_text(encoding="utf-8")
+    for marks, new in by_marks.items():
+        before, begin, tail = text.partition(marks[0])
+        _, end, after = tail.partition(marks[1])
+        if not begin or not end:
+            raise InputError.of(path.name, "no place for the table", f"the lines {' and '.join(marks)}")
+        text = f"{before}{marks[0]}\n{new}{marks[1]}{after}"
+    return text
 
 
 if __name__ == "__main__":

@@ -36,8 +36,9 @@ class Interactive:
     totals : DataFrame
         One row for each run: the columns that `sides` and `series` name, ``seed``, and one column for each metric.
     sides : dict of str to str
-        The two columns between which a reader chooses, with their names for readers: one side gives the rows of the
-        drawing, and one value of the other is shown at a time.
+        The two columns between which a reader chooses, with their names for readers.
+    chosen : dict of str to str
+        The values that are shown first, by column; all values of other columns.
     series : str
         The column that has a colour.
     metrics : dict of str to Metric
@@ -48,6 +49,7 @@ class Interactive:
     says: str
     totals: pd.DataFrame
     sides: Mapping[str, str]
+    chosen: Mapping[str, str]
     series: str
     metrics: Mapping[str, Metric]
 
@@ -57,8 +59,8 @@ class Interactive:
         Returns
         -------
         dict
-            ``sides`` (name, title and values of each), ``series`` (name, label and colour of each), ``metrics``,
-            ``seeds``, and ``cells``: by metric a list of first side, second side, series (their positions), mean, and,
+            ``title``, ``says``, ``sides`` (title and values of each), ``series`` (label, colour and marker of each),
+            ``metrics``, ``seeds``, and ``cells``: by metric a list of first side, second side, series (their positions), mean, and,
             if there are several seeds, both ends of the interval.
         """
         keys = [*self.sides, self.series]
@@ -76,7 +78,12 @@ class Interactive:
             ]
         looks = figures.looks(values[self.series])
         return {
-            "sides": [{"title": title, "values": values[key]} for key, title in self.sides.items()],
+            "title": self.title,
+            "says": self.says,
+            "sides": [
+                {"title": title, "values": values[key], "chosen": self.chosen.get(key, "")}
+                for key, title in self.sides.items()
+            ],
             "series": [{"label": look.label, "color": look.color, "marker": look.marker} for look in looks.values()],
             "metrics": [
                 {"name": name, "label": metric.label, "log": metric.logarithmic}
@@ -85,6 +92,28 @@ class Interactive:
             "seeds": int(self.totals["seed"].nunique()),
             "cells": cells,
         }
+
+    def markdown(self, metric: str) -> str:
+        """Return one metric of what is shown first as a table: the first side in rows, the series in columns."""
+        first = next(iter(self.sides))
+        shown = self.totals
+        for column, value in self.chosen.items():
+            shown = shown[shown[column] == value]
+        stats = tables.mean_ci(shown, [first, self.series], metric).set_index([first, self.series])
+        names = list(dict.fromkeys(shown[self.series]))
+        looks = figures.looks(names)
+        lines = [f"| {self.sides[first].lower()} | {' | '.join(looks[name].label for name in names)} |"]
+        lines.append(f"|---|{'---|' * len(names)}")
+        for row in dict.fromkeys(shown[first]):
+            cells = [_words(stats.loc[(row, name)]) if (row, name) in stats.index else "" for name in names]
+            lines.append(f"| {row} | {' | '.join(cells)} |")
+        return "\n".join(lines) + "\n"
+
+
+def _words(stats: pd.Series[float]) -> str:
+    """Return a mean with half of its interval."""
+    half = (stats["high"] - stats["low"]) / 2
+    return f"{stats['mean']:.1f} ± {half:.1f}" if stats["n"] > 1 else f"{stats['mean']:.1f}"
 
 
 def _short(value: float) -> float:

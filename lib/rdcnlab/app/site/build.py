@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -104,6 +105,7 @@ def build(kinds: Iterable[type[Item]], store: Store, output: Path, *, workers: i
     _copied_notebooks(sources, entries, cache, of_no_item.paths)
     sections = sources.documents()
     _pages(sources, entries, sections)
+    _interactive_pages(sources, entries, cache / "entries")
     _figures(sources, files(entries, cache / "entries"))
     sources.sweep()
     page, warnings = _sphinx(sources.root, cache, output.resolve() / "site")
@@ -166,9 +168,30 @@ def _pages(sources: Sources, entries: Sequence[Entry], sections: Sequence[Sectio
         sources.write(f"papers/{paper.about.paper}.md", text)
     package = resources.files("rdcnlab.app.site")
     sources.write("conf.py", (package / "conf.py").read_text(encoding="utf-8"))
-    for name in ("report.css", "site.css", "report.js", "excerpts.js"):
+    for name in ("report.css", "site.css", "report.js", "excerpts.js", "interactive.js"):
         text = (package / "static" / name).read_text(encoding="utf-8")
         sources.write(f"_static/{name}", text + (faces.style() if name == "report.css" else ""))
+
+
+def _interactive_pages(sources: Sources, entries: Sequence[Entry], cache: Path) -> None:
+    """Write the pages on which a reader chooses what is drawn."""
+    templates = view.environment()
+    for entry in entries:
+        for shown in entry.columns:
+            if not shown.interactive:
+                continue
+            text = (cache / entry.paper / entry.id / shown.interactive).read_text(encoding="utf-8")
+            content = json.loads(text)
+            page = templates.get_template("interactive.md.j2").render(
+                paper=entry.paper,
+                item=entry.id,
+                title=content["title"],
+                says=content["says"],
+                data=content,
+                # the text must not end the element
+                numbers=text.replace("</", "<\\/"),
+            )
+            sources.write(f"papers/{view.interactive_page(entry)}.md", page)
 
 
 def _figures(sources: Sources, paths: Iterable[Path]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +59,8 @@ class Shown:
         The picture in words.
     explained : list of dict
         The experiments on causes, as `Item.explain` returns them: ``claim``, ``because``, ``there``.
+    interactive : str
+        Name of the file with the content of an interactive page, in the entry's directory; empty if there is none.
     """
 
     column: str
@@ -73,6 +76,7 @@ class Shown:
     size: list[int] = field(default_factory=lambda: [0, 0])
     alt: str = ""
     explained: list[dict[str, str]] = field(default_factory=list)
+    interactive: str = ""
 
 
 def from_runs(item: Item, runs: Runs | None, store: Store, folder: Path) -> Shown:
@@ -80,7 +84,7 @@ def from_runs(item: Item, runs: Runs | None, store: Store, folder: Path) -> Show
     if runs is None:
         return Shown(item.column, item.testbed.title, item.profile, item.rows(runs))
     figure = item.plot(runs)
-    made = _numbers(figure) | _provenance(runs) | {"rows": item.rows(runs), "explained": []}
+    made = _numbers(figure) | _provenance(runs) | {"rows": item.rows(runs), "explained": []} | _interactive(item, runs)
     buffer = io.BytesIO()
     with figures.style():
         figure.savefig(buffer, format="png", metadata={"Software": None})
@@ -137,7 +141,7 @@ class InNotebook:
             return {_MADE: None}
         causes = _causes(explained) if isinstance(explained, Explanation) else []
         made = {"item": self._item.model_dump(mode="json"), "explained": causes}
-        return {_MADE: made | _numbers(figure) | _provenance(self._runs)}
+        return {_MADE: made | _numbers(figure) | _provenance(self._runs) | _interactive(self._item, self._runs)}
 
 
 def _of_type(outputs: Sequence[Mapping[str, Any]], kind: str) -> Any:
@@ -169,15 +173,23 @@ def _provenance(runs: Runs) -> dict[str, Any]:
     }
 
 
+def _interactive(item: Item, runs: Runs) -> dict[str, Any]:
+    content = item.interactive(runs)
+    return {"interactive": None if content is None else content.data()}
+
+
 def _written(item: Item, made: Mapping[str, Any], picture: bytes, folder: Path) -> Shown:
     """Write the picture, its small copy and the table into a directory."""
     name = f"{item.paper}-{item.id}-{item.column}"
     values = dict(made)
-    numbers, words = values.pop("numbers"), values.pop("words")
+    numbers, words, content = (values.pop(key) for key in ("numbers", "words", "interactive"))
     (folder / f"{name}.png").write_bytes(picture)
     _small(folder / f"{name}.png")
     if numbers:
         (folder / f"{name}.csv").write_text(numbers, encoding="utf-8")
+    if content is not None:
+        values["interactive"] = f"{name}.json"
+        (folder / f"{name}.json").write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
     title = item.testbed.title
     alt = f"{claims.paper(item.paper).item(item.id).title} ({title}){f': {words}' if words else ''}"
     return Shown(

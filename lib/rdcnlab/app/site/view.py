@@ -254,6 +254,11 @@ def _by_column(rows: list[dict[str, Any]], sentences: list[tuple[str, str]]) -> 
     return [text if len(names) == count else f"{text} (column {', '.join(names)})" for text, names in columns.items()]
 
 
+def interactive_page(entry: Entry) -> str:
+    """Return the name of an item's interactive page beside the page of its paper; empty if it has none."""
+    return f"{entry.paper}-{entry.id}" if any(shown.interactive for shown in entry.columns) else ""
+
+
 def environment() -> jinja2.Environment:
     """Return the templates' environment. Text is escaped in all templates of HTML."""
     templates = jinja2.Environment(
@@ -269,6 +274,7 @@ def environment() -> jinja2.Environment:
         "badge": faces.badge,
         "folded": faces.folded,
         "counts": counts,
+        "interactive_page": interactive_page,
         "reasons": reasons,
         "measured": lambda cell: faces.measured(cell.cases, cell.note),
     }

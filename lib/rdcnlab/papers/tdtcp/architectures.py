@@ -175,7 +175,8 @@ class Architectures(Comparison):
         named = totals.assign(workload=totals["workload"].where(~has_load, totals["workload"] + ", " + loads + " %"))
         about = claims.paper(self.paper).item(self.id)
         sides = {"architecture": "Network", "workload": "Workload"}
-        return Interactive(about.title.capitalize(), about.says, named, sides, "transport", METRICS)
+        chosen = {"workload": f"web-search, {USUAL} %"}
+        return Interactive(about.title.capitalize(), about.says, named, sides, chosen, "transport", METRICS)
 
     def refusals(self) -> pd.DataFrame:
         """Return why transports cannot run on architectures: ``transport``, ``architecture``, ``reason``."""

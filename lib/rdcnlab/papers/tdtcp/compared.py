@@ -232,7 +232,9 @@ def estimates_of(totals: pd.DataFrame, value: str, by: Sequence[str]) -> dict[tu
     return {case: over_runs(rows[value]) for case, rows in tables.groups(totals, by)}
 
 
-def ratios(totals: pd.DataFrame, value: str, upper: str, lower: str, by: Sequence[str]) -> dict[tuple[Any, ...], Estimate]:
+def ratios(
+    totals: pd.DataFrame, value: str, upper: str, lower: str, by: Sequence[str]
+) -> dict[tuple[Any, ...], Estimate]:
     """Return the mean of one transport over that of another, by case, with the intervals over seeds.
 
     Parameters

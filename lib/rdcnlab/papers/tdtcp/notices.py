@@ -83,9 +83,7 @@ class Notices(Comparison):
             figures.legend_of_all(figure, [panels[0], panels[2]])
         return figure
 
-    def _draw(
-        self, ax: Axes, totals: pd.DataFrame, value: str, names: tuple[TransportName, ...], title: str
-    ) -> None:
+    def _draw(self, ax: Axes, totals: pd.DataFrame, value: str, names: tuple[TransportName, ...], title: str) -> None:
         found = {name: self.ratio(totals, value, name) for name in names}
         cases = list(dict.fromkeys(case for ratios in found.values() for case in ratios))
         for place, name in enumerate(names):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.measured import Measured
-from rdcnlab.analysis.resampling import Means, bootstraps_of_means
+from rdcnlab.analysis.resampling import bootstraps_of_means
 from rdcnlab.papers.tdtcp import compared
 from rdcnlab.papers.tdtcp.compared import USUAL, Architecture, Case, Comparison
 from rdcnlab.runs.frame import Runs
