@@ -13,7 +13,8 @@ from rdcnlab.engines.kernel import plan
 from rdcnlab.papers import tdtcp
 from rdcnlab.papers.interactive import Interactive, Metric
 from rdcnlab.papers.item import Item
-from rdcnlab.papers.tdtcp import compared, rankings
+from rdcnlab.papers.tdtcp import compared
+from rdcnlab.papers.tdtcp.rankings import HELD_OUT, statistics_of
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 
@@ -68,7 +69,7 @@ def test_numbers_are_those_of_the_runs(tmp_path_factory: pytest.TempPathFactory)
 
 def test_predictions_are_judged_on_networks_that_the_comparison_does_not_have() -> None:
     known = set(tdtcp.architectures().architectures)
-    assert {*rankings._HELD_OUT} & known == set()
+    assert {*HELD_OUT} & known == set()
     for kind in (tdtcp.notices, tdtcp.slices, tdtcp.rankings):
         new = set(kind().architectures) - known
         assert new
@@ -114,7 +115,7 @@ def test_orders_and_large_differences_are_those_of_the_means() -> None:
     means = {("leaf-spine", "hadoop", name): value for name, value in clos.items()}
     means |= {("jupiter", "hadoop", name): value for name, value in other.items()}
     wide = _totals(means, 1).pivot_table(index="seed", columns=["architecture", "workload", "transport"], values="mean")
-    found = rankings._statistics(wide, {"leaf-spine", "jupiter"})
+    found = statistics_of(wide, {"leaf-spine", "jupiter"})
     # one swap of neighbours among four: 1 - 6 * 2 / (4 * 15)
     assert found["order", "jupiter"] == pytest.approx([0.8])
     # of the five pairs that differ by 30 % and more, BBR and DCTCP change places

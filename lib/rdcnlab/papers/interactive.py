@@ -60,8 +60,8 @@ class Interactive:
         -------
         dict
             ``title``, ``says``, ``sides`` (title and values of each), ``series`` (label, colour and marker of each),
-            ``metrics``, ``seeds``, and ``cells``: by metric a list of first side, second side, series (their positions),
-            mean, and, if there are several seeds, both ends of the interval.
+            ``metrics``, ``seeds``, and ``cells``: by metric a list of first side, second side and series (as
+            positions), mean, and, if there are several seeds, both ends of the interval.
         """
         keys = [*self.sides, self.series]
         values = {key: list(dict.fromkeys(self.totals[key])) for key in keys}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: The networks that were not used for the predictions: one that never changes, and one that turns.
 _STATIC: Architecture = "jupiter"
 _TURNING: Architecture = "rotornet-direct"
-_HELD_OUT = (_STATIC, _TURNING)
+HELD_OUT = (_STATIC, _TURNING)
 _FROM: Architecture = "leaf-spine"
 #: Transports differ much if their mean slowdowns differ by more than this factor.
 _MUCH = 1.3
@@ -69,7 +69,7 @@ class Rankings(Comparison):
                     ax.plot(x, stats["mean"], color=look.color, marker=look.marker, markersize=4, linewidth=0.6,
                             label=look.label)  # fmt: skip
                     ax.vlines(x, stats["low"].clip(lower=0.9), stats["high"], color=look.color, linewidth=0.8)
-                names = [f"{name} (new)" if name in _HELD_OUT else name for name in self.architectures]
+                names = [f"{name} (new)" if name in HELD_OUT else name for name in self.architectures]
                 ax.set_xticks(range(len(names)), names, rotation=40, ha="right")
                 ax.set_yscale("log")
                 ax.set_yticks([1, 2, 3, 5, 10, 20], ["1", "2", "3", "5", "10", "20"])
@@ -86,7 +86,7 @@ class Rankings(Comparison):
         if _FROM not in present or len(set(totals["transport"])) < 3:
             return {}
         keys = ["architecture", "workload", "transport"]
-        found = bootstraps_of_means(totals, keys, ["mean"], lambda means: _statistics(means["mean"], present))
+        found = bootstraps_of_means(totals, keys, ["mean"], lambda means: statistics_of(means["mean"], present))
         by_kind: dict[str, dict[str, Any]] = {}
         for (kind, case), value in found.items():  # type: ignore[misc]
             by_kind.setdefault(kind, {})[case] = value
@@ -94,11 +94,11 @@ class Rankings(Comparison):
             "cubic-first": Measured(by_kind.get("lead", {})),
             "order-on-static": Measured({k: v for k, v in by_kind["order"].items() if k == _STATIC}),
             "order-on-turning": Measured({k: v for k, v in by_kind["order"].items() if k == _TURNING}),
-            "large-differences": Measured({k: v for k, v in by_kind["kept"].items() if k in _HELD_OUT}),
+            "large-differences": Measured({k: v for k, v in by_kind["kept"].items() if k in HELD_OUT}),
         }
 
 
-def _statistics(mean: pd.DataFrame, present: set[str]) -> dict[tuple[str, str], Any]:
+def statistics_of(mean: pd.DataFrame, present: set[str]) -> dict[tuple[str, str], Any]:
     """Return the statistics of means of all draws, whose columns are network, workload and transport."""
     workloads = mean.columns.get_level_values("workload").unique()
     found: dict[tuple[str, str], Any] = {}
@@ -107,11 +107,12 @@ def _statistics(mean: pd.DataFrame, present: set[str]) -> dict[tuple[str, str], 
         found["order", network] = np.mean([tables.spearmans(clos, other) for clos, other in here], axis=0)
         kept, much = 0, 0
         for (clos, other), (a, b) in itertools.product(here, itertools.combinations(here[0][0].columns, 2)):
-            differs = np.abs(np.log(clos[a] / clos[b])) > np.log(_MUCH)
+            differs = np.maximum(clos[a] / clos[b], clos[b] / clos[a]) > _MUCH
             much = much + differs
             kept = kept + (differs & ((clos[a] > clos[b]) == (other[a] > other[b])))
         found["kept", network] = 100 * np.asarray(kept) / np.maximum(np.asarray(much), 1)
-        if network in _HELD_OUT and "cubic" in here[0][1]:
+        if network in HELD_OUT and "cubic" in here[0][1]:
             for name, (_, other) in zip(workloads, here, strict=True):
-                found["lead", f"{network}, {name}"] = other["cubic"] / other.drop(columns="cubic").min(axis=1)
+                lead = other["cubic"] / other.drop(columns="cubic").min(axis=1)
+                found["lead", f"{network}, {name}"] = lead.to_numpy()
     return found
