@@ -54,7 +54,7 @@
         const [begin, end] = [Math.log10(Math.min(low, 1)), Math.log10(Math.max(most, 1.2) * 1.05)];
         const ticks = [];
         for (let power = Math.floor(begin); power <= end; power++)
-          for (const step of end - begin > 1.6 ? [1] : end - begin > 0.7 ? [1, 2, 5] : [1, 1.2, 1.5, 2, 3, 5, 7]) {
+          for (const step of end - begin > 1.6 ? [1] : end - begin > 1.1 ? [1, 2, 5] : [1, 1.5, 2, 3, 5, 7]) {
             const at = step * 10 ** power;
             if (Math.log10(at) >= begin - 1e-9 && Math.log10(at) <= end) ticks.push(at);
           }
