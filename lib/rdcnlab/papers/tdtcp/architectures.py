@@ -222,7 +222,8 @@ def _extreme(totals: pd.DataFrame, architectures: tuple[Architecture, ...], whic
         by_network = means["reordered"].T.groupby(level=0, sort=False)
         return (by_network.min() if which == "min" else by_network.max()).T
 
-    return dict(bootstraps_of_means(rows, ["architecture", "transport"], ["reordered"], of_networks))
+    found = bootstraps_of_means(rows, ["architecture", "transport"], ["reordered"], of_networks)
+    return {name: found[name] for name in architectures if name in found}
 
 
 def _slower(totals: pd.DataFrame, statistic: str) -> Measured:

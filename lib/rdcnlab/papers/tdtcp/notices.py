@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -90,7 +90,7 @@ class Notices(Comparison):
             look, shift = figures.look(name), 0.2 * (place - (len(names) - 1) / 2)
             heights = [cases.index(case) + shift for case in found[name]]
             label = f"{look.label} ({NOTIFIED[name][1]}) over {figures.look(NOTIFIED[name][0]).label}"
-            style = {"color": look.color, "marker": look.marker, "markersize": 4, "linestyle": "none"}
+            style: dict[str, Any] = {"color": look.color, "marker": look.marker, "markersize": 4, "linestyle": "none"}
             ax.plot(list(found[name].values()), heights, **style, label=label)
             known = [(height, one) for height, one in zip(heights, found[name].values(), strict=True) if one.known]
             if known:
@@ -107,7 +107,7 @@ class Notices(Comparison):
         totals = self.totals(runs)
         reordered = {name: self.ratio(totals, "reordered", name) for name in ("tdtcp", "nuftcp")}
         slowdown = {name: self.ratio(totals, "mean", name) for name in ("tdtcp", "dctcp")}
-        marked = ("web-search", "hadoop")
+        marked: tuple[Workload, ...] = ("web-search", "hadoop")
         return {
             "number-of-the-network": _of(reordered["tdtcp"], (_HELD_OUT,), _MIXED),
             "versions": _of(reordered["nuftcp"], (_HELD_OUT,), _MIXED),

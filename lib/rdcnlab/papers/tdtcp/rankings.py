@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -88,7 +88,8 @@ class Rankings(Comparison):
         keys = ["architecture", "workload", "transport"]
         found = bootstraps_of_means(totals, keys, ["mean"], lambda means: statistics_of(means["mean"], present))
         by_kind: dict[str, dict[str, Any]] = {}
-        for (kind, case), value in found.items():  # type: ignore[misc]
+        for name, value in found.items():
+            kind, case = cast("tuple[str, str]", name)
             by_kind.setdefault(kind, {})[case] = value
         return {
             "cubic-first": Measured(by_kind.get("lead", {})),
