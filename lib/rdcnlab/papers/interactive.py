@@ -94,7 +94,10 @@ class Interactive:
         }
 
     def markdown(self, metric: str) -> str:
-        """Return one metric of what is shown first as a table: the first side in rows, the series in columns."""
+        """Return one metric of what is shown first as a table: the first side in rows, the series in columns.
+
+        Half of the 95 % interval stands after ``±`` if there are several seeds.
+        """
         first = next(iter(self.sides))
         shown = self.totals
         for column, value in self.chosen.items():
@@ -102,7 +105,9 @@ class Interactive:
         stats = tables.mean_ci(shown, [first, self.series], metric).set_index([first, self.series])
         names = list(dict.fromkeys(shown[self.series]))
         looks = figures.looks(names)
-        lines = [f"| {self.sides[first].lower()} | {' | '.join(looks[name].label for name in names)} |"]
+        count = self.totals["seed"].nunique()
+        corner = f"{self.sides[first].lower()} ({count} {'seed' if count == 1 else 'seeds'})"
+        lines = [f"| {corner} | {' | '.join(looks[name].label for name in names)} |"]
         lines.append(f"|---|{'---|' * len(names)}")
         for row in dict.fromkeys(shown[first]):
             cells = [_words(stats.loc[(row, name)]) if (row, name) in stats.index else "" for name in names]

@@ -98,7 +98,7 @@ class Notices(Comparison):
                           [one.high for _, one in known], color=look.color, linewidth=0.8)  # fmt: skip
         ax.axvline(1, color=figures.REFERENCE, linewidth=0.8)
         ax.set_yticks(range(len(cases)), [", ".join(case) for case in cases])
-        ax.set_ylim(len(cases) - 0.5, -0.5)
+        ax.set_ylim(max(1, len(cases)) - 0.5, -0.5)
         ax.set_title(f"{title}, ratio", fontsize=7.5, loc="left")
         ax.tick_params(labelsize=6)
 
