@@ -135,7 +135,14 @@ def limit(scenario: Scenario) -> int | None:
 
 
 def events_by_day(
-    case: Case, names: Sequence[str], link: str, *, dilation: int, after_us: int, by_flow: bool = False
+    case: Case,
+    names: Sequence[str],
+    link: str,
+    *,
+    dilation: int,
+    after_us: int,
+    by_flow: bool = False,
+    skipped_us: int = 0,
 ) -> pd.DataFrame:
     """Count events in every day of a link, of all flows together or of each flow.
 
@@ -154,20 +161,29 @@ def events_by_day(
         Events up to this time after a day count, too.
     by_flow : bool
         Whether each flow's events are counted separately.
+    skipped_us : int
+        Time at the begin of each day whose events do not count.
 
     Returns
     -------
     DataFrame
         ``run``, ``begin_ns``, ``count``; see `weeks.per_day`. Days before the fold begins are left out.
     """
-    return _by_day(case.runs, case.scenario, tuple(names), link, dilation, after_us, by_flow)
+    return _by_day(case.runs, case.scenario, tuple(names), link, dilation, after_us, by_flow, skipped_us)
 
 
 @for_each_run
 def _by_day(
-    runs: Runs, scenario: Scenario, names: tuple[str, ...], link: str, dilation: int, after_us: int, by_flow: bool
+    runs: Runs,
+    scenario: Scenario,
+    names: tuple[str, ...],
+    link: str,
+    dilation: int,
+    after_us: int,
+    by_flow: bool,
+    skipped_us: int,
 ) -> pd.DataFrame:
-    spans = weeks.days(scenario, link)
+    spans = weeks.days(scenario, link) + [skipped_us * NS_PER_US, 0]
     events = runs.events[runs.events["event"].isin(list(names))]
     events = events.assign(t_ns=events["t_ns"] // dilation)
     parts = [events[events["flow"] == flow.name] for flow in scenario.flows] if by_flow else [events]

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pandas as pd
-from pydantic import Field
 
 from rdcnlab.analysis import figures, folded, weeks
 from rdcnlab.analysis.intervals import estimates
@@ -14,85 +14,138 @@ from rdcnlab.analysis.measured import Measured, lowest, percent_above
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput
-from rdcnlab.papers.tdtcp.space import LATE, Difference
+from rdcnlab.papers.tdtcp.space import (
+    DELAYS_US,
+    FORMER_RTT_US,
+    RTT_US,
+    STATED_RTTS_US,
+    Difference,
+    equal_rtts,
+    late,
+)
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.rtts import with_rtts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SWEPT = "retcpdyn"
-#: RTT of the other cases in us, that of the packet network.
-_RTT = 100
+Microseconds = Annotated[tuple[Annotated[int, whole(15, 100)], ...], Listed]
 
 
 class Fig8a(Throughput):
-    """Sequence graphs, and reTCPdyn by the RTT that both networks have, which the paper does not state.
+    """Sequence graphs; and goodput by the RTT of both networks and by the delay of notifications, which are not stated.
+
+    The graphs have the RTT of the column (`space.RTT_US`), and hosts are notified at once.
 
     Parameters
     ----------
     rtts_us : tuple of int
-        RTTs of both networks with reTCPdyn, beside 100 us, that of all variants.
+        RTTs of both networks with reTCPdyn.
+    compared_us : tuple of int or None
+        RTTs of both networks with all variants. None means none in the quick profile and those that the paper states
+        for other figures in the paper profile.
+    delays_us : tuple of int or None
+        Delays of notifications with TDTCP. None means none in the quick profile.
     """
 
     difference: ClassVar[Difference] = "bandwidth"
 
-    rtts_us: Annotated[tuple[Annotated[int, whole(30, 99)], ...], Listed, Field()] = (40, 55, 70, 85)
+    rtts_us: Microseconds = (20, 40, 55, 70, 85, 100)
+    compared_us: Microseconds | None = None
+    delays_us: Microseconds | None = None
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Names of the cases: the variants, and reTCPdyn with each RTT."""
-        swept = self.rtts_us if _SWEPT in self.variants else ()
-        return (*self.variants, *(f"{_SWEPT} {rtt} us" for rtt in swept))
+        """Names of the cases: the variants, those with another RTT, and TDTCP with each delay of notifications."""
+        own = RTT_US[self.column]
+        compared = self._of_profile(self.compared_us, STATED_RTTS_US)
+        rtts = {name: (*compared, *(self.rtts_us if name == _SWEPT else ())) for name in self.variants}
+        swept = [f"{name} {rtt} us" for name in self.variants for rtt in dict.fromkeys(rtts[name]) if rtt != own]
+        delays = self._of_profile(self.delays_us, DELAYS_US) if "tdtcp" in self.variants else ()
+        return (*self.variants, *swept, *(f"tdtcp {delay} us late" for delay in delays))
+
+    def _of_profile(self, given: tuple[int, ...] | None, default: tuple[int, ...]) -> tuple[int, ...]:
+        return given if given is not None else default if self.profile == "paper" else ()
 
     def case(self, name: str) -> Scenario:
         """Return the scenario of a case."""
-        variant, *rtt = name.split()
+        variant, *words = name.split()
         base = self.base(variant)
-        if not rtt:
+        if not words:
             return base
-        return base.with_(**with_rtts(base, {"packet": (int(rtt[0]), 10), "circuit": (int(rtt[0]), 100)}))
+        number = int(words[0])
+        return base.with_(**(late(base, number) if words[-1] == "late" else equal_rtts(base, number)))
 
-    def swept(self, runs: Runs) -> pd.DataFrame:
+    def at_rtt(self, goodput: pd.DataFrame, rtt_us: int) -> pd.DataFrame:
+        """Return the rows of `goodput` with an RTT of both networks, by variant."""
+        suffix = "" if rtt_us == RTT_US[self.column] else f" {rtt_us} us"
+        names = {f"{name}{suffix}": name for name in self.variants}
+        return goodput[goodput.index.isin(names)].rename(index=names)
+
+    def swept(self, goodput: pd.DataFrame) -> pd.DataFrame:
         """Return reTCPdyn's goodput as a share of the optimum: ``rtt_us``, ``mean``, ``low``, ``high``, ``n``."""
-        goodput = self.goodput(runs)
-        chosen = goodput[goodput.index.str.split().str[0] == _SWEPT]
-        rtts = [int(name.split()[1]) if " " in name else _RTT for name in chosen.index]
+        rows = {rtt: self.at_rtt(goodput, rtt) for rtt in sorted({*self.rtts_us, RTT_US[self.column]})}
+        chosen = pd.concat([of_rtt[of_rtt.index == _SWEPT].assign(rtt_us=rtt) for rtt, of_rtt in rows.items()])
         share = chosen[["mean", "low", "high"]] / weeks.bound_gbps(self.first)
-        return share.assign(n=chosen["n"], rtt_us=rtts).sort_values("rtt_us").set_index("rtt_us", drop=False)
+        return share.assign(n=chosen["n"], rtt_us=chosen["rtt_us"]).set_index("rtt_us", drop=False)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the goodput of other variants against that of TDTCP, and reTCPdyn's share of the optimum."""
-        goodput_of_cases = self.goodput(runs)
-        goodput = goodput_of_cases[goodput_of_cases.index.isin(self.variants)]
-        differences = {name: percent_above(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}
-        shares = estimates(self.swept(runs))
+        goodput = self.goodput(runs)
+        own = RTT_US[self.column]
+        now, before = (self._compared(self.at_rtt(goodput, rtt)) for rtt in (own, FORMER_RTT_US))
+        shares = estimates(self.swept(goodput))
         note = ", ".join(f"{rtt} us: {share}" for rtt, share in shares.items())
         by_rtt = {rtt: Measured.one(share, note) for rtt, share in shares.items()}
         return {
-            "slightly-below": Measured(
-                {name: measurement.cases[""] for name, measurement in differences.items() if measurement.cases}
-            ),
+            **now,
+            **{f"{claim} was": measurement for claim, measurement in before.items()},
+            "slightly-below": replace(now["slightly-below"], note=self._elsewhere(goodput)),
+            "retcpdyn-optimal": by_rtt.get(own, Measured()),
+            "retcpdyn-optimal was": by_rtt.get(FORMER_RTT_US, Measured()),
+        }
+
+    def _compared(self, goodput: pd.DataFrame) -> dict[str, Measured]:
+        """Measure the claims that compare variants with one RTT."""
+        return {
+            "slightly-below": _below(goodput),
             "mptcp-last": lowest(goodput, "mptcp"),
-            "retcpdyn-optimal": by_rtt.get(min(self.rtts_us, default=_RTT), Measured()),
-            "retcpdyn-optimal was": by_rtt.get(_RTT, Measured()),
             "retcp-as-cubic": percent_above(goodput, "retcp", "cubic"),
         }
 
+    def delayed(self, goodput: pd.DataFrame) -> dict[int, Measured]:
+        """Measure by delay [us] of notifications how far CUBIC and DCTCP are below TDTCP, at the RTT of the column."""
+        here = self.at_rtt(goodput, RTT_US[self.column]).drop(index="tdtcp", errors="ignore")
+        delayed = {
+            delay: goodput[goodput.index == f"tdtcp {delay} us late"]
+            for delay in self._of_profile(self.delays_us, DELAYS_US)
+        }
+        return {
+            delay: _below(pd.concat([here, rows.rename(index={rows.index[0]: "tdtcp"})]))
+            for delay, rows in delayed.items()
+            if len(rows)
+        }
+
+    def _elsewhere(self, goodput: pd.DataFrame) -> str:
+        """Return the numbers of `slightly-below` with other RTTs and delays, in words."""
+        rtts = [rtt for rtt in self._of_profile(self.compared_us, STATED_RTTS_US) if rtt != RTT_US[self.column]]
+        parts = {f"RTT {rtt} us": _below(self.at_rtt(goodput, rtt)) for rtt in rtts}
+        parts |= {f"{delay} us late": measurement for delay, measurement in self.delayed(goodput).items()}
+        return "; ".join(f"{name}: {measurement.text('%')}" for name, measurement in parts.items() if measurement.cases)
+
     def causes(self) -> list[Cause]:
-        """Return an experiment on the effect of late notifications, and the artefact's testbed."""
-        late = Cause("slightly-below", self.with_parameters(variants=("tdtcp", "cubic", "dctcp"), changes=LATE))
+        """Return the artefact's testbed."""
         if self.column != "text":
-            return [late]
-        return [late, *(Cause(claim, self.as_run) for claim in ("retcpdyn-optimal", "retcp-as-cubic"))]
+            return []
+        return [Cause("retcp-as-cubic", self.as_run)]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the sequence graphs of the variants, and in a corner reTCPdyn's share of the optimum by RTT."""
         all_lines = self.lines(runs)
         lines = {name: all_lines[name] for name in map(str, self.variants) if name in all_lines}
         figure = folded.plot_sequences(lines, self.first, "packet", "circuit")
-        swept = self.swept(runs)
+        swept = self.swept(self.goodput(runs))
         if len(swept) > 1:
             inside = figure.axes[0].inset_axes((0.12, 0.6, 0.24, 0.29))
             figures.band(inside, swept.reset_index(drop=True), "rtt_us", _SWEPT)
@@ -107,3 +160,9 @@ class Fig8a(Throughput):
             inside.set_ylim(0.6, 1.02)
             inside.tick_params(labelsize="x-small")
         return self.caption(figure, runs)
+
+
+def _below(goodput: pd.DataFrame) -> Measured:
+    """Measure by how many % CUBIC and DCTCP are below TDTCP."""
+    differences = {name: percent_above(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}
+    return Measured({name: found.cases[""] for name, found in differences.items() if found.cases})

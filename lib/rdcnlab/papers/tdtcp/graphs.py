@@ -16,7 +16,7 @@ from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.item import Item
-from rdcnlab.papers.tdtcp.space import Difference, Variant, scenario
+from rdcnlab.papers.tdtcp.space import RTT_US, Difference, Variant, equal_rtts, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import ACKNOWLEDGED, Part
 from rdcnlab.scenario import Scenario
@@ -68,7 +68,8 @@ class Weeks(Item):
     def base(self, variant: str) -> Scenario:
         """Return the scenario of a variant, in network time, with the first seed."""
         duration = self.duration or self.of_profile[self.profile]
-        return scenario(self.column, variant, self.difference, duration)
+        base = scenario(self.column, variant, self.difference, duration)
+        return base.with_(**equal_rtts(base, RTT_US[self.column])) if self.difference == "bandwidth" else base
 
     def case(self, name: str) -> Scenario:
         """Return the scenario of a case, in network time, with the first seed."""

@@ -15,6 +15,15 @@ from rdcnlab.scenario.rtts import delay_ns, with_rtts
 Variant = Literal["tdtcp", "cubic", "dctcp", "mptcp", "retcp", "retcpdyn"]
 #: The presets of the two testbeds by column: that of the paper's text, and that of its published artefact.
 NETWORKS: dict[str, str] = {"text": "tdtcp", "artefact": "tdtcp-artefact"}
+#: RTT [us] of both networks in figure 8, which the paper does not state. Of those that it states elsewhere (100 and 40
+#: in Sec. 5.1, 20 in figure 14) it is the largest at which `retcpdyn-optimal` holds in the column.
+STATED_RTTS_US = (20, 40, 100)
+RTT_US: dict[str, int] = {"text": 20, "artefact": 40}
+#: That at which figure 8 was judged before: figure 7's of the packet network.
+FORMER_RTT_US = 100
+#: Delays [us] of notifications of which one is calibrated, because Sec. 5.4 has none: the smallest with which
+#: `slightly-below` of figure 8(a) holds.
+DELAYS_US = (25, 30, 33, 40)
 #: Properties in which the artefact's testbed differs from that of the text: the rate of hosts, the days of the reverse
 #: pair, isolation of MPTCP's subflows, and the time at which reTCP is notified of a circuit.
 Parameter = Literal["hosts", "reverse", "isolation", "notice"]
@@ -49,12 +58,11 @@ _IN_ARTEFACT: dict[str, dict[str, Any]] = {
 }
 #: The networks differ in latency and bandwidth, or in one of them.
 Difference = Literal["both", "bandwidth", "latency"]
-#: RTTs [us] of the packet network and of the circuit for a full frame and its ACK, and their rates [Gb/s]. In the
-#: second both have the latency of the packet network; the paper does not say which latency it used. The third are the
-#: RTTs of figure 14 at the rate of figure 9.
+#: RTTs [us] of the packet network and of the circuit for a full frame and its ACK, and their rates [Gb/s]. With a
+#: difference of bandwidth only, see `equal_rtts`. The third are the RTTs of figure 14 at the rate of figure 9.
 _LINKS: dict[Difference, dict[str, tuple[int, int]]] = {
     "both": {},
-    "bandwidth": {"circuit": (100, 100)},
+    "bandwidth": {},  # see `equal_rtts`
     "latency": {"packet": (20, 100), "circuit": (10, 100)},
 }
 #: MPTCP without isolation: packets do not wait for the network of their subflow, but cross into the other network.
@@ -63,8 +71,6 @@ CROSSING: dict[str, Any] = {"mptcp.isolation": "none"}
 ISOLATED: dict[str, Any] = {"mptcp.isolation": "acks"}
 #: The initial burst of Sec. 5.2 is spread over a round trip.
 PACED: dict[str, Any] = {"transport.tdtcp_pace": True}
-#: Hosts are notified late of each change of the network. The paper does not say how late its own are.
-LATE: dict[str, Any] = {"notify": {"delay": "40 us"}}
 #: Parts of a week in us: steady queues on the packet network; the times before and during the growth of reTCPdyn's
 #: queue; the circuit's day without its first microseconds; and the rest until the next week begins.
 STEADY, BEFORE, AHEAD, CIRCUIT, AFTER = (300, 1180), (300, 1050), (1150, 1200), (1220, 1380), (1380, 1400)
@@ -96,6 +102,16 @@ def scenario(column: str, variant: str, difference: Difference, duration: str) -
     )
     artefact_changes = _IN_ARTEFACT.get(variant, {}) if column == "artefact" else {}
     return base.with_(**with_rtts(base, _LINKS[difference]), **{**_VARIANTS[variant], **artefact_changes})
+
+
+def equal_rtts(base: Scenario, rtt_us: int) -> dict[str, Any]:
+    """Return the changes, for `Scenario.with_`, that give both networks one RTT [us] and leave them their rates."""
+    return with_rtts(base, {"packet": (rtt_us, 10), "circuit": (rtt_us, 100)})
+
+
+def late(base: Scenario, delay_us: int) -> dict[str, Any]:
+    """Return the changes, for `Scenario.with_`, with which hosts are notified late, if they are notified at all."""
+    return {} if base.notify is None else {"notify.delay": f"{delay_us} us"}
 
 
 def parameter(name: str, column: str = "artefact") -> dict[str, Any]:
