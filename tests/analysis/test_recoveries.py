@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -80,3 +81,29 @@ def test_groups_move_at_the_stated_times() -> None:
     asked = space.moving_groups(50, 1, seed=3, groups=2, settle_s=400, every_s=200)
     assert list(moves(asked)) == [(400.0, "long"), (600.0, "short"), (800.0, "long")]
     assert asked.limit == 1000 * 10**9
+
+
+def test_offsets_may_be_to_reductions_that_were_undone() -> None:
+    """The window falls at 1 s and stays low for 1 s; it falls again at 3 s, and one ACK restores it."""
+    t_s, window = trace([500] * 100, [350] * 100, [500] * 100, [340] * 20, [500] * 80)
+    window[150:200] = np.linspace(350, 500, 50)  # growth, not an undo
+    tcp = pd.DataFrame({"run": 0, "flow": "f", "t_ns": (t_s * 1e9).astype(int), "cwnd": window, "srtt_us": 20_000})
+    flows = pd.DataFrame({"run": [0], "start_s": [0.0], "end_s": [4.0]})
+    runs: Any = SimpleNamespace(tcp=tcp, flows=flows, scenarios=pd.DataFrame({"seed": [7]}))
+    assert recoveries.offsets(runs, [1.2], 0)["offset_s"].tolist() == pytest.approx([-0.2])
+    assert recoveries.offsets(runs, [1.2], 0, undone=True)["offset_s"].tolist() == pytest.approx([1.8])
+
+
+def test_a_trend_compares_the_halves_of_what_is_left() -> None:
+    """From 2 s on: 100 segments for 1 s, then 150."""
+    t_s = np.arange(0, 4, 0.01)
+    window = np.where(t_s < 2, 900.0, np.where(t_s < 3, 100.0, 150.0))
+    tcp = pd.DataFrame({"run": 0, "t_ns": (t_s * 1e9).round().astype(int), "cwnd": window})
+
+    class Stub(SimpleNamespace):
+        def __getitem__(self, index: int) -> Any:
+            return SimpleNamespace(scenario=SimpleNamespace(seed=7 + index))
+
+    flows = pd.DataFrame({"run": [0], "start_s": [0.0], "end_s": [4.0]})
+    assert recoveries.trend_from(Stub(tcp=tcp, flows=flows), 2.0).to_dict() == {7: pytest.approx(1.5)}  # type: ignore[arg-type]
+    assert recoveries.trend_from(Stub(tcp=tcp, flows=flows), 5.0).isna().all()  # type: ignore[arg-type]

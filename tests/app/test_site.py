@@ -91,6 +91,11 @@ def test_the_score_of_all_columns_counts_a_claim_once() -> None:
     (union,) = view.unions(both).values()
     assert (union.counted, union.reproduced, union.uncounted) == (3, 2, {"used to calibrate": 1})
     assert view.reasons(union.uncounted) == "1 used to calibrate"
+    # what calibrates in one column only is counted in the other, and is no second claim there
+    first.append(row("v", "a", "differs"))
+    second.append(row("v", "b", "reproduced", counted=False, uncounted="used to calibrate"))
+    (union,) = view.unions([item(("a", first), ("b", second))]).values()
+    assert (union.counted, union.reproduced, union.uncounted) == (4, 2, {})
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(3.4, "3 s"), (90, "1.5 min"), (5400, "1.5 h")])

@@ -91,3 +91,31 @@ def test_a_record_is_used_again_only_for_the_same_traces_and_settings(
     # a record of other traces stays as it was
     assert pd.read_csv(first)["scale"].tolist() == [1.0]
     assert json.loads(first.with_suffix(".json").read_text())["settings"]["epochs"] == 1
+
+
+def made(monkeypatch: pytest.MonkeyPatch) -> Exam:
+    """Return an exam on traces of two variants; their windows are about 10 and 100 kB."""
+    names = [(cc, seed) for cc in ("cubic", "reno") for seed in range(4)]
+    about = pd.DataFrame(names, columns=["variant", "seed"]).assign(
+        pair="any", period_ms=50.0, begin_ms=0, run=range(len(names))
+    )
+    sizes = np.where(about["variant"] == "cubic", 10, 100) + about["seed"].to_numpy()
+    samples = sizes.astype(np.float32)[:, None, None] * np.ones((1, 100, 2), dtype=np.float32)
+    monkeypatch.setattr(exam, "_traces", lambda _: Traces(samples, about))
+    return Exam(Runs([]), 2, ("cubic", "reno"), 10, 1)
+
+
+def test_a_table_of_means_distinguishes_what_a_mean_distinguishes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert made(monkeypatch).by_table().to_numpy().tolist() == [[2, 0], [0, 2]]
+
+
+def test_reliability_compares_probabilities_with_right_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A classifier that always says CUBIC with 95 % is right in half of four traces."""
+
+    class Sure:
+        def probabilities(self, samples: np.ndarray) -> pd.DataFrame:
+            return pd.DataFrame({"cubic": [0.95] * len(samples), "reno": [0.05] * len(samples)})
+
+    monkeypatch.setattr(Exam, "train", lambda *_: Sure())
+    (row,) = made(monkeypatch).reliability().reset_index().to_dict("records")
+    assert row == {"bin": 9, "traces": 4, "probability": pytest.approx(0.95), "right": 0.5}

@@ -183,7 +183,8 @@ def _by_day(
     by_flow: bool,
     skipped_us: int,
 ) -> pd.DataFrame:
-    spans = weeks.days(scenario, link) + [skipped_us * NS_PER_US, 0]
+    spans = weeks.days(scenario, link)
+    spans[:, 0] += skipped_us * NS_PER_US
     events = runs.events[runs.events["event"].isin(list(names))]
     events = events.assign(t_ns=events["t_ns"] // dilation)
     parts = [events[events["flow"] == flow.name] for flow in scenario.flows] if by_flow else [events]

@@ -103,7 +103,7 @@ def windows_between(trace: pd.DataFrame, begin_s: float, end_s: float) -> tuple[
     return t_s[inside], trace["cwnd"].to_numpy(dtype=float)[inside]
 
 
-def offsets(runs: Runs, instants_s: Sequence[float], least: float) -> pd.DataFrame:
+def offsets(runs: Runs, instants_s: Sequence[float], least: float, *, undone: bool = False) -> pd.DataFrame:
     """Return ``offset_s`` of the nearest reduction from each of several instants ``instant_s``, with ``seed``.
 
     Parameters
@@ -114,9 +114,11 @@ def offsets(runs: Runs, instants_s: Sequence[float], least: float) -> pd.DataFra
         Instants in s after the flow's start.
     least : float
         Only reductions of windows that had at least this many segments count.
+    undone : bool
+        Only reductions that were undone count.
     """
     falls = of_runs(runs)
-    falls = falls[falls["before"] >= least]
+    falls = falls[(falls["before"] >= least) & (falls["undone"] if undone else True)]
     falls = falls.assign(t_s=falls["t_s"] - falls["run"].map(runs.flows.set_index("run")["start_s"]))
     rows = []
     for (run,), of_run in tables.groups(falls, ["run"]):
@@ -124,6 +126,23 @@ def offsets(runs: Runs, instants_s: Sequence[float], least: float) -> pd.DataFra
             distances = of_run["t_s"].to_numpy(dtype=float) - instant
             rows.append({"run": run, "instant_s": instant, "offset_s": float(distances[np.abs(distances).argmin()])})
     return tables.with_seeds(pd.DataFrame(rows, columns=["run", "instant_s", "offset_s"]), runs.scenarios)
+
+
+def trend_from(runs: Runs, from_s: float) -> pd.Series[float]:
+    """Return by seed the mean window of the second half of a span over that of its first half.
+
+    The span begins `from_s` after a flow's start and ends with the flow. Runs have one flow each, with the tables
+    ``flows`` and ``tcp``. NaN if the flow ends before.
+    """
+    spans = runs.flows.set_index("run")[["start_s", "end_s"]]
+    ratios = {}
+    for (run,), trace in tables.groups(runs.tcp, ["run"]):
+        start, end = (float(instant) for instant in spans.loc[run])
+        begin, middle = start + from_s, (start + from_s + end) / 2
+        halves = [windows_between(trace, *span)[1] for span in ((begin, middle), (middle, end))]
+        seed = runs[int(run)].scenario.seed
+        ratios[seed] = halves[1].mean() / halves[0].mean() if all(map(len, halves)) else float("nan")
+    return pd.Series(ratios, dtype=float)
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,12 @@ def unions(rows: Rows) -> list[Union]:
         held = {
             (row["item"], row["claim"]) for row in of_paper if row["counted"] and row["verdict"] == Verdict.REPRODUCED
         }
-        others = {(row["item"], row["claim"]): row["uncounted"] for row in of_paper if not row["counted"]}
+        # a claim that calibrates in one column may be counted in another
+        others = {
+            claim: row["uncounted"]
+            for row in of_paper
+            if (claim := (row["item"], row["claim"])) not in counted and not row["counted"]
+        }
         table.append(Union(paper, len(counted), len(held), dict(Counter(others.values()).most_common())))
     return table
 

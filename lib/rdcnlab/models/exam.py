@@ -116,6 +116,41 @@ class Exam:
 
         return bootstrap_by_weight(len(counts), of_draws)
 
+    def by_table(self, names: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return the confusion matrix of a table of means: what a network must do better than.
+
+        The table has the mean and the standard deviation over time of the logarithms of window and RTT, as means over
+        the training traces of each variant. A trace gets the variant whose row is nearest.
+        """
+        from sklearn.neighbors import NearestCentroid
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        training, tests = self.data(names)
+        table = make_pipeline(StandardScaler(), NearestCentroid())
+        table.fit(_summaries(training), training.about["variant"].to_numpy(dtype=str))
+        predicted = pd.Series(table.predict(_summaries(tests)), dtype=str)
+        actual = pd.Series(tests.about["variant"].to_numpy(dtype=str), dtype=str)
+        return _confusion(actual, predicted, list(training.variants))
+
+    def reliability(self, names: Sequence[str] | None = None, bins: int = 10) -> pd.DataFrame:
+        """Return by bin of the largest probability of a trace: ``traces``, mean ``probability``, share ``right``.
+
+        It is for all test traces, not only those that are drawn.
+        """
+        training, _ = self.data(names)
+        tests = self._tests(names)
+        probabilities = self.train(training).probabilities(tests.samples)
+        most = probabilities.max(axis=1)
+        is_right = probabilities.idxmax(axis=1).to_numpy() == tests.about["variant"].to_numpy(dtype=str)
+        rows = pd.DataFrame(
+            {"bin": np.minimum((most * bins).astype(int), bins - 1), "most": most, "is_right": is_right}
+        )
+        groups = rows.groupby("bin")
+        return pd.DataFrame(
+            {"traces": groups.size(), "probability": groups["most"].mean(), "right": groups["is_right"].mean()}
+        )
+
     def by_length(self, lengths_ms: tuple[int, ...] = LENGTHS_MS) -> pd.DataFrame:
         """Return the accuracy [%] of classifiers that get only the begin of each trace: ``length_ms``, ``accuracy``.
 
@@ -232,6 +267,12 @@ def most_common(counts: pd.DataFrame, error: str) -> float:
     """Return the number of test traces with one error, minus that of the most common other error; see `errors`."""
     wrong = errors(counts)
     return float(wrong[error] - wrong.drop(error).max())
+
+
+def _summaries(selection: Traces) -> Floats:
+    """Return the mean and the standard deviation over time of the logarithms of window and RTT, shape (n, 4)."""
+    logs = np.log1p(selection.samples.astype(np.float64))
+    return np.concatenate([logs.mean(axis=1), logs.std(axis=1)], axis=1)
 
 
 _cache: WeakKeyDictionary[Runs, Traces] = WeakKeyDictionary()

@@ -102,7 +102,7 @@ def _within(compared: beside.Beside) -> str:
 def _statements(whole: Item, shipped: Runs, store: Store) -> str:
     """Say how many statements of the paper the shipped runs reproduce, and why not the others."""
     verdicts = whole.shipped_verdicts or {row["claim"]: row["verdict"] for row in whole.rows(shipped)}
-    counted = [claim for claim in whole.claims.claims if not claim.not_counted]
+    counted = [claim for claim in whole.claims.claims if not claim.not_counted(whole.column)]
     of_paper = [claim for claim in counted if not (claim.own or whole.claims.own)]
     listed, kind = (of_paper, "statements of the paper") if of_paper else (counted, "statements of ours")
     if not listed:

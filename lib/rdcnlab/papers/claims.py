@@ -24,6 +24,11 @@ def _by_column(value: Any) -> Any:
     }
 
 
+def _text_by_column(value: Any) -> Any:
+    """Read a text as that of every column."""
+    return {"": value} if isinstance(value, str) and value else value or {}
+
+
 #: Sentences by column; those of the column "" are for every column that has none of its own.
 Sentences = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_by_column)]
 
@@ -76,9 +81,9 @@ class Claim(Frozen):
         Without it the verdict ``partly`` is not possible.
     some : {'partly', 'reproduced'}, optional
         The verdict if some cases satisfy the claim and others do not. By default it is the worst verdict of a case.
-    calibrates : str
+    calibrates : str or dict of str to str
         The setting of the testbed that was chosen with the help of this statement, if there is one. The claim then
-        shows only that the setting fits, and is not counted.
+        shows only that the setting fits, and is not counted. A mapping says so for some columns.
     by_construction : str
         Why the statement follows from the timetable or from the emulator's definition. It is not counted.
     input : str
@@ -109,7 +114,7 @@ class Claim(Frozen):
     unit: str = ""
     none: float | None = None
     some: Literal["partly", "reproduced"] | None = None
-    calibrates: str = ""
+    calibrates: Annotated[dict[str, str], BeforeValidator(_text_by_column)] = Field(default_factory=dict)
     by_construction: str = ""
     input: str = ""
     contradicted: str = ""
@@ -126,11 +131,10 @@ class Claim(Frozen):
             raise ValueError("'none' outside of the expected numbers, because it gives the claim a direction")
         return self
 
-    @property
-    def reasons(self) -> dict[str, str]:
-        """Why the claim is not counted, by kind of reason; empty if it is counted."""
+    def reasons(self, column: str) -> dict[str, str]:
+        """Why the claim is not counted in a column, by kind of reason; empty if it is counted."""
         reasons = {
-            "used to calibrate": self.calibrates,
+            "used to calibrate": self.calibrates.get(column, self.calibrates.get("", "")),
             "by construction": self.by_construction,
             "decided by our inputs": self.input,
             "contradicted by the paper": self.contradicted,
@@ -138,10 +142,9 @@ class Claim(Frozen):
         }
         return {kind: reason for kind, reason in reasons.items() if reason}
 
-    @property
-    def not_counted(self) -> str:
-        """Why the claim is not counted, in words; empty if it is counted."""
-        return "; ".join(f"{kind}: {reason}" for kind, reason in self.reasons.items())
+    def not_counted(self, column: str) -> str:
+        """Why the claim is not counted in a column, in words; empty if it is counted."""
+        return "; ".join(f"{kind}: {reason}" for kind, reason in self.reasons(column).items())
 
     def causes(self, column: str) -> tuple[str, ...]:
         """Return the sentences of `because` for a column."""
@@ -189,7 +192,9 @@ class Paper(Frozen):
         identifiers = {column.id for column in self.columns}
         for item in self.items:
             reasons = [sentences for claim in item.claims for sentences in (claim.because, claim.tried)]
-            for name in (*item.columns, *(column for sentences in reasons for column in sentences if column)):
+            calibrated = [column for claim in item.claims for column in claim.calibrates if column]
+            named = [column for sentences in reasons for column in sentences if column]
+            for name in (*item.columns, *named, *calibrated):
                 if name not in identifiers:
                     raise ValueError(
                         f"columns of the paper in {item.id} ({', '.join(sorted(identifiers))}), not '{name}'"

@@ -224,13 +224,14 @@ def row(
         Verdict on the claim from the shipped runs of the paper profile, if these runs are fewer; otherwise empty.
     """
     judgement = judge(claim, measured, halves)
+    not_counted = claim.not_counted(column)
     was = claim.was
     return {
         "paper": paper,
         "item": item,
         "claim": claim.id,
         "column": column,
-        "text": claim.text + (f" [{claim.not_counted}]" if claim.not_counted else ""),
+        "text": claim.text + (f" [{not_counted}]" if not_counted else ""),
         "verdict": str(judgement.verdict),
         "expected": claim.expect.text(claim.unit),
         "measured": measured.text(claim.unit) if measured is not None else "",
@@ -244,8 +245,8 @@ def row(
         "because": list(claim.causes(column)),
         "tried": list(claim.candidates(column)),
         "own": own or claim.own,
-        "counted": not (claim.not_counted or own or claim.own),
-        "uncounted": next(iter(claim.reasons), ""),
+        "counted": not (not_counted or own or claim.own),
+        "uncounted": next(iter(claim.reasons(column)), ""),
         "was": None
         if was is None
         else {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdcnlab.analysis import competition, curves, figures, rivals, tables, timeouts
+from rdcnlab.analysis import bursts, competition, curves, figures, rivals, tables, timeouts
 from rdcnlab.analysis.measured import Measured, highest, means
 from rdcnlab.papers.aykurt.space import COMPARED, NO_ACKS, Period, Variants, Volume, grid
 from rdcnlab.papers.causes import Cause
@@ -17,6 +17,10 @@ from rdcnlab.scenario import Scenario
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+#: Time in ms for which a burst is taken to last; the paper draws rates, and does not say over which times.
+_BURST_MS = 10
 
 
 class Fig10(Item):
@@ -69,8 +73,10 @@ class Fig10(Item):
             [competition.regularity(cc_runs, cycle).assign(cc=cc) for cc, cc_runs in with_bursts.items()]
         )
         regular = means(regular, "cc", "correlation")
+        shares = pd.concat([bursts.shares(rows, _BURST_MS, "main").assign(cc=cc) for cc, rows in with_bursts.items()])
         measured = {"bbr-loses-nothing": self._more_retransmissions(runs)} if "bbr" in self.cc else {}
         return measured | {
+            "udp-takes-tenth": Measured.by_case(means(shares, "cc", "percent")),
             "main-later": Measured.by_case(delays),
             "main-later was": Measured.by_case(delays["low"]),
             "loss-based-lose-most": highest(lost, ["cubic", "reno"], tables.list_estimates(lost, "%")),

@@ -129,6 +129,10 @@ class Tab3(Item):
                 wide_exam.estimate(variant.accuracy, self.cc).within(0, 100), "; ".join(notes)
             ),
         }
+        table = plain_exam.by_table(self.cc)
+        share, of_table = (variant.accuracy(confusion) for confusion in (plain_counts, table))
+        measured["over-table"] = Measured.one(share - of_table, f"network {share:.4g} %, table {of_table:.4g} %")
+        measured["calibrated"] = _calibration(plain_exam.reliability(self.cc))
         if "bbr" in counts.index:
             for claim, confusion in (("bbr-never", plain_counts), ("bbr-never-wide", counts)):
                 measured[claim] = Measured.one(_with_bbr(confusion))
@@ -161,6 +165,16 @@ class Tab3(Item):
         of_longer = runs.among(longer.scenarios())
         exams += [(longer.exam(of_longer, form), self.cc) for form in get_args(variant.Form)]
         return [*(exam.train(exam.data(names)[0]).path for exam, names in exams), *wide.records()]
+
+
+def _calibration(bins: pd.DataFrame) -> Measured:
+    """Measure by how many points the largest probabilities differ from the shares of right answers."""
+    distances = 100 * (bins["probability"] - bins["right"]).abs()
+    listed = (
+        f"{100 * row.probability:.3g} % stated: {100 * row.right:.3g} % right of {row.traces:g}"
+        for row in bins.itertuples(index=False)
+    )
+    return Measured.one(float(np.average(distances, weights=bins["traces"])), ", ".join(listed))
 
 
 def _errors(counts: pd.DataFrame) -> str:

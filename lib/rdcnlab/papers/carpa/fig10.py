@@ -17,6 +17,8 @@ from rdcnlab.runs.frame import Runs
 _SLOW_START_S = 10.0
 #: The least window in segments before a loss that is compared with those of the paper.
 _LEAST = 1000
+#: Sec. IV-D: from this time on, in s after the flow's start, the window is in an equilibrium.
+_SETTLED_S = 120.0
 
 
 class Fig10(Traces):
@@ -53,8 +55,18 @@ class Fig10(Traces):
             "collapse": Measured({"": deepest["not rerouted"]}) if "not rerouted" in deepest else Measured(),
             "no-collapse": Measured({"": deepest["rerouted"]}) if "rerouted" in deepest else Measured(),
             "stepwise": Measured.one(over_seeds(steps.groupby("seed")["step"].mean())),
+            "undo-at-8": self._nearest_undo(moved),
+            "equilibrium": Measured.one(over_seeds(recoveries.trend_from(moved, _SETTLED_S))),
             "as-traced": Measured.by_case(means(offsets, "instant_s", "offset_s"), "at {:g} s"),
         }
+
+    def _nearest_undo(self, moved: Runs) -> Measured:
+        """Measure how far the nearest reduction that was undone is from the instant that the paper states."""
+        (instant,) = self.stated_at_s("undo-at-8")
+        offsets = recoveries.offsets(moved, [instant], 0, undone=True)
+        distances = offsets.set_index("seed")["offset_s"].abs().reindex(moved.scenarios["seed"])
+        note = ", ".join(f"{instant + offset:.3g}" for offset in offsets["offset_s"])
+        return Measured.one(over_seeds(distances), f"nearest at {note} s" if note else "no reduction was undone")
 
     def causes(self) -> list[Cause]:
         """Return an experiment with the difference of the two paths of Sec. IV-C."""

@@ -15,6 +15,7 @@ from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import space
+from rdcnlab.papers.dogar.fig2 import STATED
 from rdcnlab.papers.dogar.space import LARGE, Setting
 from rdcnlab.papers.dogar.updates import Experiment
 from rdcnlab.runs.frame import Runs
@@ -60,6 +61,10 @@ CHANGES = {
     "switches 100 ms apart": Change(setting=Setting(LARGE, "switches")),
     "groups 100 ms apart": Change(setting=Setting(LARGE, "groups")),
 }
+
+
+#: The changes that give an update another duration, for which both groups share a link, by this duration in s.
+_DURATIONS = {"groups swap at once": 0, "change takes 0.5 ms": 0.0005, "change takes 0.1 s": 0.1, "default": 1.0}
 
 
 class Inputs(Experiment):
@@ -124,7 +129,12 @@ class Inputs(Experiment):
         rate = quantities.pivot_table(index=["cc", "seed"], columns="change", values="throughput")
         cost = (100 * (1 - rate["default"] / rate["groups swap at once"])).rename("value").reset_index()
         ratio = (rate["switches 100 ms apart"] / rate["default"]).rename("value").reset_index()
+        costs = self.by_duration(quantities)
+        both = costs[costs["cc"] == "dctcp"].assign(
+            is_both=lambda rows: (rows["cost"] > STATED[1.0]) & (rows["drops"] == 0)
+        )
         return {
+            "one-duration": Measured.one(float(both.groupby("change")["is_both"].all().sum())),
             **{claim: holds(quantities, quantity, ("bbr", "dctcp", "cubic")) for claim, quantity in _ORDERS.items()},
             "change-decides": Measured.by_case(means(cost, "cc", "value")),
             "switches-apart": Measured.by_case(means(ratio, "cc", "value")),
@@ -136,7 +146,51 @@ class Inputs(Experiment):
         def without_bbr(quantity: str, runs: Runs) -> Measured:
             return holds(self.quantities(runs), quantity, ("dctcp", "cubic"))
 
-        return [Cause(claim, self, partial(without_bbr, quantity)) for claim, quantity in _ORDERS.items()]
+        orders = [Cause(claim, self, partial(without_bbr, quantity)) for claim, quantity in _ORDERS.items()]
+        return [*orders, Cause("one-duration", self, self._costs)]
+
+    def by_duration(self, quantities: pd.DataFrame) -> pd.DataFrame:
+        """Return what updates cost, by their duration: ``change``, ``cc``, ``seed``, ``cost`` in %, and ``drops``.
+
+        The cost is the share of the throughput that groups which swap at one instant have more.
+        """
+        chosen = quantities[quantities["change"].isin(_DURATIONS)]
+        static = chosen[chosen["change"] == "groups swap at once"].set_index(["cc", "seed"])["throughput"]
+        at_once = static.reindex(pd.MultiIndex.from_frame(chosen[["cc", "seed"]])).to_numpy()
+        return chosen[["change", "cc", "seed", "drops"]].assign(cost=100 * (1 - chosen["throughput"] / at_once))
+
+    def _costs(self, runs: Runs) -> Measured:
+        costs = self.by_duration(self.quantities(runs))
+        lost, dropped = (means(costs, ["change", "cc"], kind)["mean"] for kind in ("cost", "drops"))
+        listed = (
+            f"{change}, {cc}: {lost[change, cc]:.3g} %, {dropped[change, cc]:.3g}"
+            for change in _DURATIONS
+            for cc in self.variants
+        )
+        return Measured(note="; ".join(listed))
+
+    def plot_durations(self, runs: Runs) -> Figure:
+        """Draw what updates cost over what they lose, by their duration, and where the paper's statements are."""
+        costs = self.by_duration(self.quantities(runs))
+        with figures.single(5.2, 3.4) as (figure, ax):
+            for cc in self.variants:
+                rows = means(costs[costs["cc"] == cc], "change", "cost").reindex(_DURATIONS)
+                lost = means(costs[costs["cc"] == cc], "change", "drops").reindex(_DURATIONS)
+                look = figures.look(cc)
+                ax.errorbar(
+                    rows["mean"], lost["mean"], xerr=figures.error_lengths(rows), yerr=figures.error_lengths(lost),
+                    color=look.color, marker=look.marker, markersize=5, linewidth=0.7, capsize=2, label=look.label,
+                )  # fmt: skip
+                for name, words in zip(_DURATIONS, ("0", "0.5 ms", "0.1 s", "1 s"), strict=True):
+                    ax.annotate(words, (rows["mean"][name], lost["mean"][name]), fontsize="x-small",
+                                xytext=(4, 4), textcoords="offset points", color=look.color)  # fmt: skip
+            ax.axvline(STATED[1.0], color=figures.REFERENCE, linewidth=0.8, linestyle=":")
+            ax.plot([STATED[1.0], 60], [0, 0], color=figures.REFERENCE, linewidth=4, alpha=0.4,
+                    label="paper: CUBIC and DCTCP", solid_capstyle="butt")  # fmt: skip
+            ax.set_yscale("symlog", linthresh=1)
+            ax.set(xlabel="throughput lost to an update every second [%]", ylabel="packets lost in an update",
+                   ylim=(-0.2, None))  # fmt: skip
+        return figure
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each quantity by setting and variant."""

@@ -103,7 +103,9 @@ class Fig10a(Weeks):
             return Measured()
         skipped_us = int(folded.rtt_us(self.first, "packet"))
         options: dict[str, Any] = {"dilation": self.dilation, "after_us": 0, "skipped_us": skipped_us}
-        by_day = {name: folded.events_by_day(case, ["duplicates"], "circuit", **options) for name, case in cases.items()}
+        by_day = {
+            name: folded.events_by_day(case, ["duplicates"], "circuit", **options) for name, case in cases.items()
+        }
         mean = {name: over_seeds(days.groupby("run")["count"].mean()) for name, days in by_day.items()}
         if not mean["cubic"]:
             return Measured(note="no reordering with CUBIC")

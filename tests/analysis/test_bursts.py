@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The share of a link that bursts take."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from rdcnlab.analysis import bursts
+from rdcnlab.papers import aykurt
+
+
+def test_the_share_is_what_the_link_carries_of_each_burst() -> None:
+    """Two bursts before the end of the main flow at 60 ms; the third is not counted, nor is another link or flow."""
+    scenario = aykurt.fig10(cc=["cubic"], seeds=1).scenarios()[0]
+    (udp,) = (flow for flow in scenario.flows if flow.protocol == "udp")
+    assert udp.interval == 25_000_000
+    table = pd.DataFrame(
+        [(1, "green", "bursts", 1_000_000), (26, "green", "bursts", 250_000), (51, "green", "bursts", 9),
+         (1, "blue", "bursts", 77), (2, "green", "main", 88)],
+        columns=["bin", "where", "flow", "bytes"],
+    ).assign(run=0)  # fmt: skip
+
+    class Stub(SimpleNamespace):
+        cache = SimpleNamespace(find=lambda *_: None, keep=lambda *_: None)
+        indices = (0,)
+
+        def __getitem__(self, index: int) -> Any:
+            return SimpleNamespace(scenario=scenario)
+
+    flows = pd.DataFrame({"run": [0, 0], "flow": ["main", "bursts"], "end_s": [0.06, 10.0]})
+    shares = bursts.shares(Stub(throughput=table, flows=flows), 10, "main")  # type: ignore[arg-type]
+    # 10 Gb/s carry 12.5 MB in 10 ms
+    assert shares["percent"].tolist() == pytest.approx([100 * 625_000 / 12_500_000])
