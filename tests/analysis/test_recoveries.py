@@ -89,7 +89,7 @@ def test_offsets_may_be_to_reductions_that_were_undone() -> None:
     window[150:200] = np.linspace(350, 500, 50)  # growth, not an undo
     tcp = pd.DataFrame({"run": 0, "flow": "f", "t_ns": (t_s * 1e9).astype(int), "cwnd": window, "srtt_us": 20_000})
     flows = pd.DataFrame({"run": [0], "start_s": [0.0], "end_s": [4.0]})
-    runs: Any = SimpleNamespace(tcp=tcp, flows=flows, scenarios=pd.DataFrame({"seed": [7]}))
+    runs: Any = SimpleNamespace(tcp=tcp, flows=flows, scenarios=pd.DataFrame({"run": [0], "seed": [7]}))
     assert recoveries.offsets(runs, [1.2], 0)["offset_s"].tolist() == pytest.approx([-0.2])
     assert recoveries.offsets(runs, [1.2], 0, undone=True)["offset_s"].tolist() == pytest.approx([1.8])
 

@@ -89,6 +89,7 @@ class Fig10(Item):
     def causes(self) -> list[Cause]:
         """Return the effect of timeouts on which flow ends last, and the difference of the flows without bursts."""
         return [
+            Cause("udp-takes-tenth", self, self._arriving),
             Cause("main-later", self, self._by_timeouts),
             Cause("loss-based-lose-most", self, self._more_timeouts),
             Cause("westwood-most-even", self, self._by_timeouts),
@@ -102,14 +103,14 @@ class Fig10(Item):
 
     def _more_retransmissions(self, runs: Runs) -> Measured:
         """Measure by how much bursts raise the retransmissions of each flow of BBR, seed by seed."""
-        bursts, alone = (
+        disturbed, alone = (
             tables.with_seeds(
                 self.runs_by_variant(runs, bursts=chosen)["bbr"].flows,
                 self.runs_by_variant(runs, bursts=chosen)["bbr"].scenarios,
             )
             for chosen in (True, False)
         )
-        pairs = bursts.merge(alone, on=["flow", "seed"], suffixes=("", "_alone"))
+        pairs = disturbed.merge(alone, on=["flow", "seed"], suffixes=("", "_alone"))
         pairs = pairs[pairs["flow"].isin(rivals.FLOWS)].astype({"flow": str})
         listed = ", ".join(
             f"{flow}: {rows['retransmits'].mean():.4g} with, {rows['retransmits_alone'].mean():.4g} without"
@@ -117,6 +118,12 @@ class Fig10(Item):
         )
         more = pairs.assign(more=pairs["retransmits"] - pairs["retransmits_alone"])
         return Measured.by_case(means(more, "flow", "more"), note=listed)
+
+    def _arriving(self, runs: Runs) -> Measured:
+        """Measure the share of the bursts' datagrams that the receiver got, in %."""
+        with_bursts = self.runs_by_variant(runs, bursts=True)
+        arrived = pd.concat([bursts.arrived(cc_runs).assign(cc=cc) for cc, cc_runs in with_bursts.items()])
+        return Measured.by_case(means(arrived, "cc", "percent"), unit="%")
 
     def _by_timeouts(self, runs: Runs) -> Measured:
         return timeouts.later_by_timeouts(self.runs_by_variant(runs, bursts=True))

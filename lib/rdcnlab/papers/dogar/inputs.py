@@ -65,6 +65,8 @@ CHANGES = {
 
 #: The changes that give an update another duration, for which both groups share a link, by this duration in s.
 _DURATIONS = {"groups swap at once": 0, "change takes 0.5 ms": 0.0005, "change takes 0.1 s": 0.1, "default": 1.0}
+#: The variant beside whose points a picture has the durations.
+_LABELLED = "cubic"
 
 
 class Inputs(Experiment):
@@ -181,15 +183,21 @@ class Inputs(Experiment):
                     rows["mean"], lost["mean"], xerr=figures.error_lengths(rows), yerr=figures.error_lengths(lost),
                     color=look.color, marker=look.marker, markersize=5, linewidth=0.7, capsize=2, label=look.label,
                 )  # fmt: skip
-                for name, words in zip(_DURATIONS, ("0", "0.5 ms", "0.1 s", "1 s"), strict=True):
-                    ax.annotate(words, (rows["mean"][name], lost["mean"][name]), fontsize="x-small",
-                                xytext=(4, 4), textcoords="offset points", color=look.color)  # fmt: skip
+                if cc != _LABELLED:
+                    continue
+                for name, duration in _DURATIONS.items():
+                    words = f"{1000 * duration:g} ms" if duration < 1 else f"{duration:g} s"
+                    ax.annotate(words, (rows["mean"][name], lost["mean"][name]), fontsize="small",
+                                xytext=(6, -11), textcoords="offset points", color=look.color)  # fmt: skip
             ax.axvline(STATED[1.0], color=figures.REFERENCE, linewidth=0.8, linestyle=":")
             ax.plot([STATED[1.0], 60], [0, 0], color=figures.REFERENCE, linewidth=4, alpha=0.4,
                     label="paper: CUBIC and DCTCP", solid_capstyle="butt")  # fmt: skip
             ax.set_yscale("symlog", linthresh=1)
             ax.set(xlabel="throughput lost to an update every second [%]", ylabel="packets lost in an update",
                    ylim=(-0.2, None))  # fmt: skip
+            figures.note(
+                figure, f"numbers: longest duration of an update; all times of the runs are {self.times:g} of this"
+            )
         return figure
 
     def plot(self, runs: Runs) -> Figure:

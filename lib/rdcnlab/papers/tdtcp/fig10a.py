@@ -11,7 +11,7 @@ from rdcnlab.analysis import figures, folded
 from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.causes import Cause
-from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
+from rdcnlab.papers.tdtcp.graphs import FEWER, Variants, Weeks
 from rdcnlab.papers.tdtcp.space import PACED, Difference, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
@@ -37,6 +37,7 @@ class Fig10a(Weeks):
     """
 
     difference: ClassVar[Difference] = "latency"
+    runs_of_profile: ClassVar[dict[str, int]] = FEWER
 
     reads: ClassVar[tuple[str, ...]] = ("flows", "events")
     parts: ClassVar[dict[str, Part]] = {"events": Part(("t_ns", "event", "flow", "value"))}

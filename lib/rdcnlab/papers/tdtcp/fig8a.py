@@ -18,7 +18,6 @@ from rdcnlab.papers.tdtcp.space import (
     DELAYS_US,
     FORMER_RTT_US,
     RTT_US,
-    STATED_RTTS_US,
     Difference,
     equal_rtts,
     late,
@@ -43,8 +42,8 @@ class Fig8a(Throughput):
     rtts_us : tuple of int
         RTTs of both networks with reTCPdyn.
     compared_us : tuple of int or None
-        RTTs of both networks with all variants. None means none in the quick profile and those that the paper states
-        for other figures in the paper profile.
+        RTTs of both networks with all variants, beside that of the column. None means none in the quick profile, and in
+        the paper profile the one at which the figure was judged before.
     delays_us : tuple of int or None
         Delays of notifications with TDTCP. None means none in the quick profile.
     """
@@ -59,7 +58,7 @@ class Fig8a(Throughput):
     def cases(self) -> tuple[str, ...]:
         """Names of the cases: the variants, those with another RTT, and TDTCP with each delay of notifications."""
         own = RTT_US[self.column]
-        compared = self._of_profile(self.compared_us, STATED_RTTS_US)
+        compared = self._of_profile(self.compared_us, (FORMER_RTT_US,))
         rtts = {name: (*compared, *(self.rtts_us if name == _SWEPT else ())) for name in self.variants}
         swept = [f"{name} {rtt} us" for name in self.variants for rtt in dict.fromkeys(rtts[name]) if rtt != own]
         delays = self._of_profile(self.delays_us, DELAYS_US) if "tdtcp" in self.variants else ()
@@ -129,7 +128,7 @@ class Fig8a(Throughput):
 
     def _elsewhere(self, goodput: pd.DataFrame) -> str:
         """Return the numbers of `slightly-below` with other RTTs and delays, in words."""
-        rtts = [rtt for rtt in self._of_profile(self.compared_us, STATED_RTTS_US) if rtt != RTT_US[self.column]]
+        rtts = [rtt for rtt in self._of_profile(self.compared_us, (FORMER_RTT_US,)) if rtt != RTT_US[self.column]]
         parts = {f"RTT {rtt} us": _below(self.at_rtt(goodput, rtt)) for rtt in rtts}
         parts |= {f"{delay} us late": measurement for delay, measurement in self.delayed(goodput).items()}
         return "; ".join(f"{name}: {measurement.text('%')}" for name, measurement in parts.items() if measurement.cases)
