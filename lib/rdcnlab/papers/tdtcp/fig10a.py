@@ -11,11 +11,10 @@ from rdcnlab.analysis import figures, folded
 from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.causes import Cause
-from rdcnlab.papers.tdtcp.graphs import FEWER, Variants, Weeks
-from rdcnlab.papers.tdtcp.space import PACED, Difference, scenario
+from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
+from rdcnlab.papers.tdtcp.space import PACED
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
-from rdcnlab.scenario import Scenario
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,21 +22,14 @@ if TYPE_CHECKING:
 
 #: Events that a day must not have to be quiet: reordering, and retransmission.
 _DISTURBING = ("duplicates", "retransmit")
-#: End of the names of cases in which the networks differ in bandwidth, too.
-_FORMER = " both"
 
 
 class Fig10a(Weeks):
     """Reordering events in every day of the circuit.
 
     An event is a sequence of ACKs that acknowledge nothing new, because later data arrived before earlier data. Events
-    of all flows count, if they are inside the day. The networks differ in latency only, because Sec. 5.3 speaks of
-    "latency variation". In the paper profile there are also runs with both differences, with which the figure was
-    judged before.
+    of all flows count, if they are inside the day.
     """
-
-    difference: ClassVar[Difference] = "latency"
-    runs_of_profile: ClassVar[dict[str, int]] = FEWER
 
     reads: ClassVar[tuple[str, ...]] = ("flows", "events")
     parts: ClassVar[dict[str, Part]] = {"events": Part(("t_ns", "event", "flow", "value"))}
@@ -46,33 +38,16 @@ class Fig10a(Weeks):
 
     variants: Variants = ("cubic", "mptcp", "tdtcp")
 
-    @property
-    def cases(self) -> tuple[str, ...]:
-        """Names of the cases: the variants; in the paper profile also with both differences."""
-        former = self.variants if self.profile == "paper" else ()
-        return (*self.variants, *(f"{variant}{_FORMER}" for variant in former))
-
-    def case(self, name: str) -> Scenario:
-        """Return the scenario of a case."""
-        variant = name.removesuffix(_FORMER)
-        if variant == name:
-            return self.base(variant)
-        return scenario(self.column, variant, "both", self.duration or self.of_profile[self.profile])
-
     def counts(
-        self, runs: Runs, *names: str, by_flow: bool = False, former: bool = False, until_later: bool = False
+        self, runs: Runs, *names: str, by_flow: bool = False, until_later: bool = False
     ) -> dict[str, pd.DataFrame]:
         """Return ``run``, ``begin_ns`` and ``count`` of the named events for each variant, or for each of its flows.
 
-        With `former`, of the runs with both differences. With `until_later`, events up to a round trip after the day
-        count, too.
+        With `until_later`, events up to a round trip after the day count, too.
         """
-        chosen = [case for case in self.present_cases(runs) if case.name.endswith(_FORMER) == former]
-        after_us = int(folded.rtt_us(chosen[0].scenario, "packet")) if until_later and chosen else 0
+        after_us = int(folded.rtt_us(self.first, "packet")) if until_later else 0
         options: dict[str, Any] = {"dilation": self.dilation, "after_us": after_us, "by_flow": by_flow}
-        return {
-            case.name.removesuffix(_FORMER): folded.events_by_day(case, names, "circuit", **options) for case in chosen
-        }
+        return {case.name: folded.events_by_day(case, names, "circuit", **options) for case in self.present_cases(runs)}
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the distribution over days."""
@@ -93,7 +68,7 @@ class Fig10a(Weeks):
         """Measure the share of days without reordering and without retransmission with TDTCP."""
         return {
             "quiet-days": self._quietness(runs),
-            "quiet-days was": self._quietness(runs, former=True, until_later=True),
+            "quiet-days was": self._quietness(runs, until_later=True),
             "mptcp-baseline": self._inside_a_network(runs),
         }
 
@@ -108,21 +83,19 @@ class Fig10a(Weeks):
             name: folded.events_by_day(case, ["duplicates"], "circuit", **options) for name, case in cases.items()
         }
         mean = {name: over_seeds(days.groupby("run")["count"].mean()) for name, days in by_day.items()}
-        if not mean["cubic"]:
-            return Measured(note="no reordering with CUBIC")
         return Measured.one(mean["mptcp"] / mean["cubic"], ", ".join(f"{name}: {mean[name]} a day" for name in mean))
 
     def causes(self) -> list[Cause]:
         """Return the share of days for single flows, also in an experiment that spreads a stored window's burst."""
         paced = self.with_parameters(variants=("tdtcp",), changes=PACED)
-        return [Cause("quiet-days", item, item.quiet_flows) for item in (self, paced)]
+        causes = [Cause("quiet-days", item, item.quiet_flows) for item in (self, paced)]
+        return [*causes, Cause("mptcp-baseline", self.as_run)] if self.column == "text" else causes
 
     def quiet_flows(self, runs: Runs) -> Measured:
         """Measure the share in % of a single flow's days without reordering and without retransmission."""
         return Measured(folded.quiet_shares(self.counts(runs, *_DISTURBING, by_flow=True)))
 
-    def _quietness(self, runs: Runs, *, former: bool = False, until_later: bool = False) -> Measured:
-        counts = self.counts(runs, *_DISTURBING, former=former, until_later=until_later)
-        quiet = folded.quiet_shares(counts)
+    def _quietness(self, runs: Runs, *, until_later: bool = False) -> Measured:
+        quiet = folded.quiet_shares(self.counts(runs, *_DISTURBING, until_later=until_later))
         note = ", ".join(f"{name}: {share} %" for name, share in quiet.items())
         return Measured.one(quiet["tdtcp"], note) if "tdtcp" in quiet else Measured()

@@ -46,16 +46,15 @@ class Fig10b(Fig10a):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the 90th percentile and the maximum."""
         counts, lost = self.counts(runs, self.event), self.counts(runs, "drop_tail")
-        delayed = self.counts(runs, self.event, former=True, until_later=True)
+        delayed = self.counts(runs, self.event, until_later=True)
         measured = {}
         for name in {"cubic", "tdtcp"} & set(counts):
             words = "retransmitted; lost in the queue"
             p90, most = _p90(lost[name]), lost[name]["count"].max()
             measured[f"p90-{name}"] = Measured.one(_p90(counts[name]), f"{words}: {p90}")
             measured[f"most-{name}"] = Measured.one(counts[name]["count"].max(), f"{words}: {most}")
-            if name in delayed:
-                measured[f"p90-{name} was"] = Measured.one(_p90(delayed[name]))
-                measured[f"most-{name} was"] = Measured.one(delayed[name]["count"].max())
+            measured[f"p90-{name} was"] = Measured.one(_p90(delayed[name]))
+            measured[f"most-{name} was"] = Measured.one(delayed[name]["count"].max())
         return measured
 
     def causes(self) -> list[Cause]:

@@ -15,12 +15,12 @@ from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput
 from rdcnlab.papers.tdtcp.space import (
-    DELAYS_US,
     FORMER_RTT_US,
     RTT_US,
     Difference,
     equal_rtts,
     late,
+    late_at_former_rtt,
 )
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -44,28 +44,32 @@ class Fig8a(Throughput):
     compared_us : tuple of int or None
         RTTs of both networks with all variants, beside that of the column. None means none in the quick profile, and in
         the paper profile the one at which the figure was judged before.
-    delays_us : tuple of int or None
-        Delays of notifications with TDTCP. None means none in the quick profile.
+    delays_us : tuple of int
+        Delays of notifications with TDTCP.
     """
 
     difference: ClassVar[Difference] = "bandwidth"
 
     rtts_us: Microseconds = (20, 40, 55, 70, 85, 100)
     compared_us: Microseconds | None = None
-    delays_us: Microseconds | None = None
+    delays_us: Microseconds = ()
+
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """RTTs of both networks with all variants, beside that of the column."""
+        if self.compared_us is not None:
+            return self.compared_us
+        return (FORMER_RTT_US,) if self.profile == "paper" else ()
 
     @property
     def cases(self) -> tuple[str, ...]:
         """Names of the cases: the variants, those with another RTT, and TDTCP with each delay of notifications."""
         own = RTT_US[self.column]
-        compared = self._of_profile(self.compared_us, (FORMER_RTT_US,))
+        compared = self.compared
         rtts = {name: (*compared, *(self.rtts_us if name == _SWEPT else ())) for name in self.variants}
         swept = [f"{name} {rtt} us" for name in self.variants for rtt in dict.fromkeys(rtts[name]) if rtt != own]
-        delays = self._of_profile(self.delays_us, DELAYS_US) if "tdtcp" in self.variants else ()
+        delays = self.delays_us if "tdtcp" in self.variants else ()
         return (*self.variants, *swept, *(f"tdtcp {delay} us late" for delay in delays))
-
-    def _of_profile(self, given: tuple[int, ...] | None, default: tuple[int, ...]) -> tuple[int, ...]:
-        return given if given is not None else default if self.profile == "paper" else ()
 
     def case(self, name: str) -> Scenario:
         """Return the scenario of a case."""
@@ -116,10 +120,7 @@ class Fig8a(Throughput):
     def delayed(self, goodput: pd.DataFrame) -> dict[int, Measured]:
         """Measure by delay [us] of notifications how far CUBIC and DCTCP are below TDTCP, at the RTT of the column."""
         here = self.at_rtt(goodput, RTT_US[self.column]).drop(index="tdtcp", errors="ignore")
-        delayed = {
-            delay: goodput[goodput.index == f"tdtcp {delay} us late"]
-            for delay in self._of_profile(self.delays_us, DELAYS_US)
-        }
+        delayed = {delay: goodput[goodput.index == f"tdtcp {delay} us late"] for delay in self.delays_us}
         return {
             delay: _below(pd.concat([here, rows.rename(index={rows.index[0]: "tdtcp"})]))
             for delay, rows in delayed.items()
@@ -128,16 +129,22 @@ class Fig8a(Throughput):
 
     def _elsewhere(self, goodput: pd.DataFrame) -> str:
         """Return the numbers of `slightly-below` with other RTTs and delays, in words."""
-        rtts = [rtt for rtt in self._of_profile(self.compared_us, (FORMER_RTT_US,)) if rtt != RTT_US[self.column]]
+        rtts = [rtt for rtt in self.compared if rtt != RTT_US[self.column]]
         parts = {f"RTT {rtt} us": _below(self.at_rtt(goodput, rtt)) for rtt in rtts}
         parts |= {f"{delay} us late": measurement for delay, measurement in self.delayed(goodput).items()}
         return "; ".join(f"{name}: {measurement.text('%')}" for name, measurement in parts.items() if measurement.cases)
 
     def causes(self) -> list[Cause]:
-        """Return the artefact's testbed."""
-        if self.column != "text":
-            return []
-        return [Cause("retcp-as-cubic", self.as_run)]
+        """Return the artefact's testbed; there, an experiment on the effect of late notifications."""
+        if self.column == "text":
+            return [Cause("retcp-as-cubic", self.as_run)]
+        variants = ("tdtcp", "cubic", "dctcp")
+        return [
+            Cause(
+                "slightly-below",
+                self.with_parameters(variants=variants, changes=late_at_former_rtt(self.first), compared_us=()),
+            )
+        ]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the sequence graphs of the variants, and in a corner reTCPdyn's share of the optimum by RTT."""

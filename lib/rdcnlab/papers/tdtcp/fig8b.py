@@ -9,7 +9,7 @@ from rdcnlab.analysis import folded
 from rdcnlab.analysis.measured import Measured, lowest
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy
-from rdcnlab.papers.tdtcp.space import FORMER_RTT_US, Difference, equal_rtts
+from rdcnlab.papers.tdtcp.space import FORMER_RTT_US, Difference, equal_rtts, late_at_former_rtt
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -52,5 +52,8 @@ class Fig8b(Occupancy):
         return self.caption(folded.plot_queues(lengths, self.first, "circuit"), runs)
 
     def causes(self) -> list[Cause]:
-        """Return nothing yet."""
-        return []
+        """Return an experiment on the effect of late notifications on TDTCP's queue."""
+        variants = tuple(name for name in self.variants if name != "mptcp")
+        delayed = self.with_parameters(variants=variants, changes=late_at_former_rtt(self.first))
+        # without MPTCP, whose queue is shorter in any case, there is no verdict on the claim
+        return [Cause("tdtcp-lowest", delayed, lambda runs: lowest(delayed.waiting(runs), "tdtcp"))]

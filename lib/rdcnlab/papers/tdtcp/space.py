@@ -21,9 +21,6 @@ STATED_RTTS_US = (20, 40, 100)
 RTT_US: dict[str, int] = {"text": 20, "artefact": 40}
 #: That at which figure 8 was judged before: figure 7's of the packet network.
 FORMER_RTT_US = 100
-#: Delays [us] of notifications of which one is calibrated, because Sec. 5.4 has none: the smallest with which
-#: `slightly-below` of figure 8(a) holds.
-DELAYS_US = (25, 30, 33, 40)
 #: Properties in which the artefact's testbed differs from that of the text: the rate of hosts, the days of the reverse
 #: pair, isolation of MPTCP's subflows, and the time at which reTCP is notified of a circuit.
 Parameter = Literal["hosts", "reverse", "isolation", "notice"]
@@ -112,6 +109,11 @@ def equal_rtts(base: Scenario, rtt_us: int) -> dict[str, Any]:
 def late(base: Scenario, delay_us: int) -> dict[str, Any]:
     """Return the changes, for `Scenario.with_`, with which hosts are notified late, if they are notified at all."""
     return {} if base.notify is None else {"notify.delay": f"{delay_us} us"}
+
+
+def late_at_former_rtt(base: Scenario) -> dict[str, Any]:
+    """Return the changes of the experiment in which hosts are notified 40 us late, at figure 8's former RTT."""
+    return {**equal_rtts(base, FORMER_RTT_US), "notify": {"delay": "40 us"}}
 
 
 def parameter(name: str, column: str = "artefact") -> dict[str, Any]:
