@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from rdcnlab.analysis import weeks
+from rdcnlab.analysis.intervals import estimates
+from rdcnlab.analysis.measured import Measured
 from rdcnlab.engines.kernel import plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import tdtcp
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.tdtcp import space
 from rdcnlab.papers.tdtcp.compared import Comparison
+from rdcnlab.papers.verdicts import Verdict, judge
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 
@@ -140,3 +145,20 @@ def test_wrong_parameters_are_refused(parameters: dict[str, object], field: str,
     with pytest.raises(InputError) as caught:
         tdtcp.fig7a(**parameters)
     assert any(problem.field == field and allowed in problem.allowed for problem in caught.value.problems), caught.value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("column", ["text", "artefact"])
+def test_the_rtt_of_figure_8_is_the_largest_at_which_retcpdyn_is_near_optimal(column: str, tmp_path: Path) -> None:
+    """Of the RTTs that the paper states for other figures, on the shipped runs."""
+    item = tdtcp.fig8a(profile="paper", column=column)
+    runs = item.stored_runs(Store(tmp_path / "runs"))
+    assert runs is not None
+    (claim,) = (claim for claim in item.claims.claims if claim.id == "retcpdyn-optimal")
+    assert claim.calibrates
+    shares = estimates(item.swept(item.goodput(runs)))
+    assert set(space.STATED_RTTS_US) <= set(shares)
+    holding = [
+        rtt for rtt in space.STATED_RTTS_US if judge(claim, Measured.one(shares[rtt])).verdict is Verdict.REPRODUCED
+    ]
+    assert max(holding) == space.RTT_US[column]
