@@ -176,8 +176,8 @@ class Inputs(Experiment):
         costs = self.by_duration(self.quantities(runs))
         with figures.single(5.2, 3.4) as (figure, ax):
             for cc in self.variants:
-                rows = means(costs[costs["cc"] == cc], "change", "cost").reindex(_DURATIONS)
-                lost = means(costs[costs["cc"] == cc], "change", "drops").reindex(_DURATIONS)
+                rows = means(costs[costs["cc"] == cc], "change", "cost").reindex(list(_DURATIONS))
+                lost = means(costs[costs["cc"] == cc], "change", "drops").reindex(list(_DURATIONS))
                 look = figures.look(cc)
                 ax.errorbar(
                     rows["mean"], lost["mean"], xerr=figures.error_lengths(rows), yerr=figures.error_lengths(lost),

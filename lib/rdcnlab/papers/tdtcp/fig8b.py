@@ -48,7 +48,8 @@ class Fig8b(Occupancy):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the lengths of queues at the RTT of the column, and their limit."""
-        lengths = {name: rows for name, rows in self.lengths(runs).items() if name in self.variants}
+        all_lengths = self.lengths(runs)
+        lengths = {name: all_lengths[name] for name in map(str, self.variants) if name in all_lengths}
         return self.caption(folded.plot_queues(lengths, self.first, "circuit"), runs)
 
     def causes(self) -> list[Cause]:
