@@ -37,7 +37,7 @@ class Slices(Comparison):
         ns for which a circuit is up.
     """
 
-    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 1}
 
     architectures: compared.Architectures = ("rotor", "rotor-6", "rotornet", "rotornet-direct")
     days: Annotated[tuple[SlotDuration, ...], Field(min_length=1), Listed] = (
