@@ -74,10 +74,15 @@ class Slices(Comparison):
                 yardstick = totals.loc[totals["architecture"] == _YARDSTICK, "mean"].mean()
                 figures.reference(panels[1, column], yardstick, "CUBIC, expander")
             panels[0, 0].set_xscale("log")
+            panels[0, 0].set_xticks([100, 1000], ["100", "1000"])
             panels[0, 0].set_yscale("symlog", linthresh=1)
-            panels[0, 0].set_ylim(bottom=0)
+            # markers at 0 are drawn whole
+            panels[0, 0].set_ylim(bottom=-0.2)
+            panels[0, 0].set_yticks([0, 1, 10, 100], ["0", "1", "10", "100"])
             panels[0, 0].set_ylabel("retransmissions without\na loss, of 1000 segments")
             panels[1, 0].set_yscale("log")
+            panels[1, 0].set_yticks([2, 5, 10, 20], ["2", "5", "10", "20"])
+            panels[1, 0].minorticks_off()
             panels[1, 0].set_ylabel("mean slowdown")
             figures.legend_of_all(figure, panels[:, 0])
         return figure
