@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -10,6 +11,7 @@ import pandas as pd
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp import compared
 from rdcnlab.papers.tdtcp.compared import SCHEDULED, USUAL, Architecture, Case, Comparison, TransportName, Workload
 from rdcnlab.runs.frame import Runs
@@ -104,9 +106,27 @@ class Notices(Comparison):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the ratios on the networks that were not used for the predictions."""
-        totals = self.totals(runs)
-        reordered = {name: self.ratio(totals, "reordered", name) for name in ("tdtcp", "nuftcp")}
-        slowdown = {name: self.ratio(totals, "mean", name) for name in ("tdtcp", "dctcp")}
+        return self._by(self.totals(runs), "reordered", "mean")
+
+    def causes(self) -> list[Cause]:
+        """Return the same comparisons by other numbers, in the runs of the item."""
+        return [
+            Cause(claim, self, functools.partial(self._otherwise, claim))
+            for claim in ("number-of-the-network", "not-faster", "marks-cost-nothing")
+        ] + [Cause("marks-shorten", self, lambda runs: self._queues(self.totals(runs)))]
+
+    def _queues(self, totals: pd.DataFrame) -> Measured:
+        ratios = self.ratio(totals, "queue_kB", "dctcp")
+        return _of(ratios, tuple(name for name in self.architectures if name != "jupiter"), ("web-search",))
+
+    def _otherwise(self, claim: str, runs: Runs) -> Measured:
+        """Measure a claim by all retransmissions and by the median of slowdown."""
+        return self._by(self.totals(runs), "retransmits", "median")[claim]
+
+    def _by(self, totals: pd.DataFrame, repeats: str, middle: str) -> dict[str, Measured]:
+        """Measure the ratios by a number of retransmissions and a statistic of slowdown."""
+        reordered = {name: self.ratio(totals, repeats, name) for name in ("tdtcp", "nuftcp")}
+        slowdown = {name: self.ratio(totals, middle, name) for name in ("tdtcp", "dctcp")}
         marked: tuple[Workload, ...] = ("web-search", "hadoop")
         return {
             "number-of-the-network": _of(reordered["tdtcp"], (_HELD_OUT,), _MIXED),

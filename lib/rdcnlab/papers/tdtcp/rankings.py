@@ -12,6 +12,7 @@ import pandas as pd
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.analysis.resampling import bootstraps_of_means
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp import compared
 from rdcnlab.papers.tdtcp.compared import USUAL, Architecture, Case, Comparison
 from rdcnlab.runs.frame import Runs
@@ -81,12 +82,19 @@ class Rankings(Comparison):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure CUBIC's lead, how orders agree with that on the folded Clos, and which differences keep direction."""
-        totals = self.totals(runs)
+        return self._by(self.totals(runs), "mean")
+
+    def causes(self) -> list[Cause]:
+        """Return the same comparison by the median of slowdown, in the runs of the item."""
+        return [Cause("order-on-turning", self, lambda runs: self._by(self.totals(runs), "median")["order-on-turning"])]
+
+    def _by(self, totals: pd.DataFrame, statistic: str) -> dict[str, Measured]:
+        """Measure by a statistic of slowdown."""
         present = set(totals["architecture"])
         if _FROM not in present or len(set(totals["transport"])) < 3:
             return {}
         keys = ["architecture", "workload", "transport"]
-        found = bootstraps_of_means(totals, keys, ["mean"], lambda means: statistics_of(means["mean"], present))
+        found = bootstraps_of_means(totals, keys, [statistic], lambda means: statistics_of(means[statistic], present))
         by_kind: dict[str, dict[str, Any]] = {}
         for name, value in found.items():
             kind, case = cast("tuple[str, str]", name)

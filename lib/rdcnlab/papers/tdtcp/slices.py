@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pandas as pd
@@ -12,6 +13,7 @@ from rdcnlab.analysis import figures
 from rdcnlab.analysis.intervals import Estimate, least
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Listed, SlotDuration
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp import compared
 from rdcnlab.papers.tdtcp.compared import SCHEDULED, USUAL, Architecture, Case, Comparison, TransportName
 from rdcnlab.runs.frame import Runs
@@ -99,15 +101,29 @@ class Slices(Comparison):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure reordering and slowdown on the networks that were not used for the predictions."""
-        totals = self.totals(runs)
+        return self._by(self.totals(runs), "reordered", "mean")
+
+    def causes(self) -> list[Cause]:
+        """Return the same comparisons by other numbers, in the runs of the item."""
+        return [
+            Cause(claim, self, functools.partial(self._otherwise, claim))
+            for claim in ("reordering-ends", "as-fast-from", "slower-below")
+        ]
+
+    def _otherwise(self, claim: str, runs: Runs) -> Measured:
+        """Measure a claim by all retransmissions and by the median of slowdown."""
+        return self._by(self.totals(runs), "retransmits", "median")[claim]
+
+    def _by(self, totals: pd.DataFrame, repeats: str, middle: str) -> dict[str, Measured]:
+        """Measure by a number of retransmissions and a statistic of slowdown."""
         cubic = totals[(totals["transport"] == "cubic") & (totals["day"] > 0)]
         by_day = ["architecture", "day"]
-        reordered, slowdown = (compared.estimates_of(cubic, value, by_day) for value in ("reordered", "mean"))
+        reordered, slowdown = (compared.estimates_of(cubic, value, by_day) for value in (repeats, middle))
         hybrid, waiting = _HELD_OUT
-        ratio = compared.ratios(totals[totals["architecture"] == hybrid], "mean", "cubic", "tdtcp", by_day)
+        ratio = compared.ratios(totals[totals["architecture"] == hybrid], middle, "cubic", "tdtcp", by_day)
         longest = max(self.days)
         waits = {day: one for (network, day), one in slowdown.items() if network == waiting}
-        static = compared.estimates_of(totals[totals["architecture"] == _YARDSTICK], "mean", ["architecture"])
+        static = compared.estimates_of(totals[totals["architecture"] == _YARDSTICK], middle, ["architecture"])
         return {
             "reordering-ends": _by_day({day: one for (network, day), one in reordered.items()
                                         if network == hybrid and day == longest}),
