@@ -124,6 +124,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
     return folder
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_scores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep scorecards out of the user's cache: tests judge with code and claims that are not those of the files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RDCNLAB_SCORES", str(tmp_path_factory.mktemp("scores")))
+        yield
+
+
 Judged = Callable[[type[Item]], list[dict[str, Any]]]
 
 

@@ -43,7 +43,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         judged.append(kind.id)
         return judge(kind, store)
 
-    monkeypatch.setattr(places, "kept_scores", lambda: tmp_path / "scores")
+    monkeypatch.setenv("RDCNLAB_SCORES", str(tmp_path / "scores"))
     monkeypatch.setattr(stored, "judge", noted)
     return judged
 
@@ -65,9 +65,10 @@ def test_what_did_not_change_is_not_judged_again(tmp_path: Path, counted: list[s
 def test_a_change_of_claims_runs_code_or_libraries_makes_all_be_judged_again(
     tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results, claims, site = tmp_path / "results", tmp_path / "papers", tmp_path / "site"
+    results, claims, site, models = (tmp_path / name for name in ("results", "papers", "site", "models"))
     shutil.copytree(places.papers(), claims)
-    for folder in (results, site):
+    monkeypatch.setenv("RDCNLAB_MODELS", str(models))
+    for folder in (results, site, models):
         folder.mkdir()
     monkeypatch.setattr(places, "papers", lambda: claims)
     monkeypatch.syspath_prepend(site)
@@ -77,6 +78,7 @@ def test_a_change_of_claims_runs_code_or_libraries_makes_all_be_judged_again(
         lambda: (claims / "note.yaml").write_text("a: 1"),
         lambda: (results / "new").write_text("a"),
         lambda: (site / "numpy-99.0.dist-info").mkdir(),
+        lambda: (models / "trained").touch(),
         lambda: monkeypatch.setattr(sys, "version", "3.99"),
     ]
     for number, change in enumerate(changes, 1):

@@ -9,6 +9,7 @@ import pytest
 
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest, Seen
+from tests.scenario.access import access_network
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
 
@@ -19,25 +20,7 @@ PAYLOAD, FRAME = 1500 - 20 - 20 - 12 - 20, 1538
 
 def access(*flows: dict[str, Any], **fields: Any) -> Scenario:
     """Return a phone with lines of 50 and 20 Mb/s, 12 and 62 ms of RTT, and a server behind two links."""
-    data = {
-        "network": {
-            "name": "access",
-            "switches": [{"name": "wifi"}, {"name": "lte"}, {"name": "core"}],
-            "hosts": [
-                {"name": "phone", "at": "wifi", "rate": "50 Mb/s", "delay": "5 ms"},
-                {"name": "phone_lte", "of": "phone", "at": "lte", "rate": "20 Mb/s", "delay": "30 ms"},
-                {"name": "server", "at": "core", "rate": "1 Gb/s"},
-            ],
-            "links": [
-                {"name": "dsl", "between": ["wifi", "core"], "rate": "1 Gb/s", "delay": "1 ms", "buffer": "1 MB"},
-                {"name": "cell", "between": ["lte", "core"], "rate": "1 Gb/s", "delay": "1 ms", "buffer": "1 MB"},
-            ],
-        },
-        "flows": list(flows),
-        "limit": "30 s",
-        **fields,
-    }
-    return Scenario.from_dict(data)
+    return Scenario.from_dict({"network": access_network(), "flows": list(flows), "limit": "30 s", **fields})
 
 
 def transfer(src: str = "server", dst: str = "phone", **fields: Any) -> dict[str, Any]:

@@ -14,7 +14,9 @@ from rdcnlab.papers import tdtcp
 from rdcnlab.papers.interactive import Interactive, Metric
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.tdtcp import compared
+from rdcnlab.papers.tdtcp.questions import Question
 from rdcnlab.papers.tdtcp.rankings import HELD_OUT, statistics_of
+from rdcnlab.papers.verdicts import Verdict, judge
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 
@@ -99,6 +101,21 @@ def _totals(means: dict[tuple[str, str, str], float], seeds: int = 3) -> pd.Data
             for seed in range(seeds)
         ]
     )
+
+
+@pytest.mark.parametrize("kind", [tdtcp.notices, tdtcp.slices, tdtcp.rankings], ids=lambda kind: kind.id)
+def test_only_another_number_by_which_a_claim_holds_is_its_cause(kind: type[Question]) -> None:
+    item = kind(profile="paper")
+    runs = item.stored_runs()
+    assert runs is not None
+    claims = {claim.id: claim for claim in item.claims.claims}
+    here = item.measure(runs)
+    for cause in item.causes():
+        claim = claims[cause.claim]
+        assert judge(claim, here[claim.id]).verdict in (Verdict.PARTLY, Verdict.DIFFERS)
+        assert cause.look is not None
+        holds = judge(claim, cause.look(runs)).verdict == Verdict.REPRODUCED
+        assert [bool(claim.causes("text")), bool(claim.candidates("text"))] == [holds, not holds]
 
 
 def test_a_ratio_of_paired_seeds_has_no_width() -> None:

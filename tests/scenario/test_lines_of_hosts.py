@@ -14,27 +14,14 @@ from rdcnlab.engines import get_engine
 from rdcnlab.engines.kernel import plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
+from tests.scenario.access import access_network
 
 FLOW = {"name": "get", "src": "server", "dst": "phone", "protocol": "mptcp", "size": "1 MB"}
 
 
 def access(*more: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """Return a phone with two lines, and a server, as plain data; `more` are further entries of the network's hosts."""
-    network = {
-        "name": "access",
-        "switches": [{"name": "wifi"}, {"name": "lte"}, {"name": "core"}],
-        "hosts": [
-            {"name": "phone", "at": "wifi", "rate": "50 Mb/s", "delay": "5 ms"},
-            {"name": "phone_lte", "of": "phone", "at": "lte", "rate": "20 Mb/s", "delay": "30 ms"},
-            {"name": "server", "at": "core", "rate": "1 Gb/s"},
-            *more,
-        ],
-        "links": [
-            {"name": "dsl", "between": ["wifi", "core"], "rate": "1 Gb/s", "buffer": "1 MB"},
-            {"name": "cell", "between": ["lte", "core"], "rate": "1 Gb/s", "buffer": "1 MB"},
-        ],
-    }
-    return {"network": network, "flows": [FLOW], **fields}
+    return {"network": access_network(*more), "flows": [FLOW], **fields}
 
 
 def problem(data: dict[str, Any]) -> str:

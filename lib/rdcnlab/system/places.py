@@ -65,8 +65,9 @@ def model_cache() -> Path:
 
 
 def kept_scores() -> Path:
-    """Return ``rdcnlab/scores`` in the user's cache directory: verdicts of the last time."""
-    return _cache() / "scores"
+    """Return ``$RDCNLAB_SCORES``, or ``rdcnlab/scores`` in the user's cache directory: verdicts of the last time."""
+    override = os.environ.get("RDCNLAB_SCORES")
+    return Path(override) if override else _cache() / "scores"
 
 
 def citation() -> Path:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scorecards that are kept: an item is judged again only if something changed that its verdicts depend on.
 
-Verdicts depend on the code, the claims, the shipped runs and models, the installed libraries, and the local runs. All
-but the last are in one digest. If there is a local run of a scenario of the item, the item is always judged again.
+Verdicts depend on the code, the claims, the shipped runs and models, the user's trained models, the installed
+libraries, and the local runs. All but the last are in one digest. An item with a local run is always judged again.
 """
 
 from __future__ import annotations
@@ -94,13 +94,17 @@ def stamp(results: Path) -> str:
     results : Path
         Directory of the shipped runs.
     """
-    return stamp_of(Path(rdcnlab.__file__).parent, places.papers(), places.models(), results)
+    return stamp_of(places.model_cache(), Path(rdcnlab.__file__).parent, places.papers(), places.models(), results)
 
 
 @functools.cache
-def stamp_of(*roots: Path) -> str:
-    """Return a digest of the files below directories, and of the versions of Python and of the libraries."""
+def stamp_of(trained: Path, *roots: Path) -> str:
+    """Return a digest of the files below directories, and of the versions of Python and of the libraries.
+
+    Of the user's trained models only the names count, which tell what they were trained on.
+    """
     digest = hashlib.blake2b(digest_size=16)
+    digest.update("\0".join(sorted(path.relative_to(trained).as_posix() for path in trained.rglob("*"))).encode())
     for root in roots:
         for path in sorted(path for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc"):
             digest.update(f"{path.relative_to(root)}\0".encode())

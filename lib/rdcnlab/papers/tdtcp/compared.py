@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -69,6 +69,20 @@ class Case(NamedTuple):
     load: int
     transport: TransportName
     day: int = 0
+
+
+def crossed(
+    architectures: Sequence[Architecture],
+    workloads: Sequence[Workload],
+    transports: Callable[[Architecture, Workload], Sequence[TransportName]],
+) -> list[Case]:
+    """Return the cases of networks and workloads at the usual load, each with its transports."""
+    return [
+        Case(architecture, workload, USUAL, transport)
+        for architecture in architectures
+        for workload in workloads
+        for transport in transports(architecture, workload)
+    ]
 
 
 class Comparison(Item):

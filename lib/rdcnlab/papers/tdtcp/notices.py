@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
@@ -13,7 +12,8 @@ from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp import compared
-from rdcnlab.papers.tdtcp.compared import SCHEDULED, USUAL, Architecture, Case, Comparison, TransportName, Workload
+from rdcnlab.papers.tdtcp.compared import SCHEDULED, Architecture, Case, TransportName, Workload
+from rdcnlab.papers.tdtcp.questions import Question
 from rdcnlab.runs.frame import Runs
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _FOR_MARKS: tuple[Architecture, ...] = ("jupiter", "rotornet-direct")
 _MIXED: tuple[Workload, ...] = ("web-search", "hadoop", "permutation")
 
 
-class Notices(Comparison):
+class Notices(Question):
     """Reordering, slowdown and queues of transports that are notified, over those of the same rule without.
 
     Parameters
@@ -42,6 +42,8 @@ class Notices(Comparison):
         Workloads on the fabric ``rotor``; others have web search and Hadoop, as far as they are here.
     """
 
+    measured_otherwise: ClassVar[tuple[str, ...]] = ("number-of-the-network", "not-faster", "marks-cost-nothing")
+
     architectures: compared.Architectures = (
         "leaf-spine", "expander", "jupiter", "helios", "opera", "rotornet", "rotornet-direct", "sirius", "shale",
         "rotor", "rotor-6",
@@ -51,12 +53,7 @@ class Notices(Comparison):
     @property
     def cases(self) -> list[Case]:
         """The cases."""
-        return [
-            Case(architecture, workload, USUAL, transport)
-            for architecture in self.architectures
-            for workload in self.workloads
-            for transport in self._compared(architecture, workload)
-        ]
+        return compared.crossed(self.architectures, self.workloads, self._compared)
 
     @staticmethod
     def _compared(architecture: Architecture, workload: Workload) -> tuple[TransportName, ...]:
@@ -104,37 +101,26 @@ class Notices(Comparison):
         ax.set_title(f"{title}, ratio", fontsize=7.5, loc="left")
         ax.tick_params(labelsize=6)
 
-    def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure the ratios on the networks that were not used for the predictions."""
-        return self._by(self.totals(runs), "reordered", "mean")
-
     def causes(self) -> list[Cause]:
-        """Return the same comparisons by other numbers, in the runs of the item."""
-        return [
-            Cause(claim, self, functools.partial(self._otherwise, claim))
-            for claim in ("number-of-the-network", "not-faster", "marks-cost-nothing")
-        ] + [Cause("marks-shorten", self, lambda runs: self._queues(self.totals(runs)))]
+        """Return the measurements by other numbers, and the longest queues on the other networks."""
+        return [*super().causes(), Cause("marks-shorten", self, self._queues)]
 
-    def _queues(self, totals: pd.DataFrame) -> Measured:
-        ratios = self.ratio(totals, "queue_kB", "dctcp")
-        return _of(ratios, tuple(name for name in self.architectures if name != "jupiter"), ("web-search",))
+    def _queues(self, runs: Runs) -> Measured:
+        others = tuple(name for name in self.architectures if name != "jupiter")
+        return _of(self.ratio(self.totals(runs), "queue_kB", "dctcp"), others, ("web-search",))
 
-    def _otherwise(self, claim: str, runs: Runs) -> Measured:
-        """Measure a claim by all retransmissions and by the median of slowdown."""
-        return self._by(self.totals(runs), "retransmits", "median")[claim]
-
-    def _by(self, totals: pd.DataFrame, repeats: str, middle: str) -> dict[str, Measured]:
-        """Measure the ratios by a number of retransmissions and a statistic of slowdown."""
+    def measured_by(self, totals: pd.DataFrame, repeats: str, slowdown: str) -> dict[str, Measured]:
+        """Measure the ratios; see `Question`."""
         reordered = {name: self.ratio(totals, repeats, name) for name in ("tdtcp", "nuftcp")}
-        slowdown = {name: self.ratio(totals, middle, name) for name in ("tdtcp", "dctcp")}
+        slower = {name: self.ratio(totals, slowdown, name) for name in ("tdtcp", "dctcp")}
         marked: tuple[Workload, ...] = ("web-search", "hadoop")
         return {
             "number-of-the-network": _of(reordered["tdtcp"], (_HELD_OUT,), _MIXED),
             "versions": _of(reordered["nuftcp"], (_HELD_OUT,), _MIXED),
             "not-under-incast": _of(reordered["tdtcp"], (_HELD_OUT,), ("incast",)),
-            "not-faster": _of(slowdown["tdtcp"], (_HELD_OUT,), _MIXED),
+            "not-faster": _of(slower["tdtcp"], (_HELD_OUT,), _MIXED),
             "marks-shorten": _of(self.ratio(totals, "queue_kB", "dctcp"), ("jupiter",), ("web-search",)),
-            "marks-cost-nothing": _of(slowdown["dctcp"], _FOR_MARKS, marked),
+            "marks-cost-nothing": _of(slower["dctcp"], _FOR_MARKS, marked),
         }
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,9 @@ import pandas as pd
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.analysis.resampling import bootstraps_of_means
-from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp import compared
-from rdcnlab.papers.tdtcp.compared import USUAL, Architecture, Case, Comparison
+from rdcnlab.papers.tdtcp.compared import USUAL, Architecture, Case
+from rdcnlab.papers.tdtcp.questions import Question
 from rdcnlab.runs.frame import Runs
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _FROM: Architecture = "leaf-spine"
 _MUCH = 1.3
 
 
-class Rankings(Comparison):
+class Rankings(Question):
     """Mean slowdown of transports that run everywhere, by network.
 
     Parameters
@@ -37,6 +37,8 @@ class Rankings(Comparison):
     architectures, transports, workloads : tuple of str
         Names.
     """
+
+    measured_otherwise: ClassVar[tuple[str, ...]] = ("order-on-turning",)
 
     architectures: compared.Architectures = (
         "leaf-spine", "expander", "jupiter", "helios", "opera", "rotornet", "rotornet-direct", "sirius", "shale",
@@ -48,12 +50,7 @@ class Rankings(Comparison):
     @property
     def cases(self) -> list[Case]:
         """The cases."""
-        return [
-            Case(architecture, workload, USUAL, transport)
-            for architecture in self.architectures
-            for workload in self.workloads
-            for transport in self.transports
-        ]
+        return compared.crossed(self.architectures, self.workloads, lambda *_: self.transports)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean slowdown of each transport by network; a line joins those of one transport."""
@@ -80,21 +77,13 @@ class Rankings(Comparison):
             figures.legend(figure, panels[0])
         return figure
 
-    def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure CUBIC's lead, how orders agree with that on the folded Clos, and which differences keep direction."""
-        return self._by(self.totals(runs), "mean")
-
-    def causes(self) -> list[Cause]:
-        """Return the same comparison by the median of slowdown, in the runs of the item."""
-        return [Cause("order-on-turning", self, lambda runs: self._by(self.totals(runs), "median")["order-on-turning"])]
-
-    def _by(self, totals: pd.DataFrame, statistic: str) -> dict[str, Measured]:
-        """Measure by a statistic of slowdown."""
+    def measured_by(self, totals: pd.DataFrame, repeats: str, slowdown: str) -> dict[str, Measured]:  # noqa: ARG002
+        """Measure CUBIC's lead, how orders agree with that on the Clos, and which differences keep their direction."""
         present = set(totals["architecture"])
         if _FROM not in present or len(set(totals["transport"])) < 3:
             return {}
         keys = ["architecture", "workload", "transport"]
-        found = bootstraps_of_means(totals, keys, [statistic], lambda means: statistics_of(means[statistic], present))
+        found = bootstraps_of_means(totals, keys, [slowdown], lambda means: statistics_of(means[slowdown], present))
         by_kind: dict[str, dict[str, Any]] = {}
         for name, value in found.items():
             kind, case = cast("tuple[str, str]", name)

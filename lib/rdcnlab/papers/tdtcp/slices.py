@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pandas as pd
@@ -13,9 +12,9 @@ from rdcnlab.analysis import figures
 from rdcnlab.analysis.intervals import Estimate, least
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Listed, SlotDuration
-from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp import compared
-from rdcnlab.papers.tdtcp.compared import SCHEDULED, USUAL, Architecture, Case, Comparison, TransportName
+from rdcnlab.papers.tdtcp.compared import SCHEDULED, USUAL, Architecture, Case, TransportName
+from rdcnlab.papers.tdtcp.questions import Question
 from rdcnlab.runs.frame import Runs
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ _YARDSTICK: Architecture = "expander"
 _US = 1000
 
 
-class Slices(Comparison):
+class Slices(Question):
     """Web search at 30 % load by the length of a day; a night takes a ninth of it.
 
     Parameters
@@ -40,6 +39,7 @@ class Slices(Comparison):
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 1}
+    measured_otherwise: ClassVar[tuple[str, ...]] = ("reordering-ends", "as-fast-from", "slower-below")
 
     architectures: compared.Architectures = ("rotor", "rotor-6", "rotornet", "rotornet-direct")
     days: Annotated[tuple[SlotDuration, ...], Field(min_length=1), Listed] = (
@@ -99,31 +99,16 @@ class Slices(Comparison):
                 figures.band(ax, chosen, "us", name)
                 ax.plot(chosen["us"], chosen["mean"], color=look.color, marker=look.marker, markersize=4)
 
-    def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure reordering and slowdown on the networks that were not used for the predictions."""
-        return self._by(self.totals(runs), "reordered", "mean")
-
-    def causes(self) -> list[Cause]:
-        """Return the same comparisons by other numbers, in the runs of the item."""
-        return [
-            Cause(claim, self, functools.partial(self._otherwise, claim))
-            for claim in ("reordering-ends", "as-fast-from", "slower-below")
-        ]
-
-    def _otherwise(self, claim: str, runs: Runs) -> Measured:
-        """Measure a claim by all retransmissions and by the median of slowdown."""
-        return self._by(self.totals(runs), "retransmits", "median")[claim]
-
-    def _by(self, totals: pd.DataFrame, repeats: str, middle: str) -> dict[str, Measured]:
-        """Measure by a number of retransmissions and a statistic of slowdown."""
+    def measured_by(self, totals: pd.DataFrame, repeats: str, slowdown: str) -> dict[str, Measured]:
+        """Measure reordering and slowdown by the length of a day; see `Question`."""
         cubic = totals[(totals["transport"] == "cubic") & (totals["day"] > 0)]
         by_day = ["architecture", "day"]
-        reordered, slowdown = (compared.estimates_of(cubic, value, by_day) for value in (repeats, middle))
+        reordered, slower = (compared.estimates_of(cubic, value, by_day) for value in (repeats, slowdown))
         hybrid, waiting = _HELD_OUT
-        ratio = compared.ratios(totals[totals["architecture"] == hybrid], middle, "cubic", "tdtcp", by_day)
+        ratio = compared.ratios(totals[totals["architecture"] == hybrid], slowdown, "cubic", "tdtcp", by_day)
         longest = max(self.days)
-        waits = {day: one for (network, day), one in slowdown.items() if network == waiting}
-        static = compared.estimates_of(totals[totals["architecture"] == _YARDSTICK], middle, ["architecture"])
+        waits = {day: one for (network, day), one in slower.items() if network == waiting}
+        static = compared.estimates_of(totals[totals["architecture"] == _YARDSTICK], slowdown, ["architecture"])
         return {
             "reordering-ends": _by_day({day: one for (network, day), one in reordered.items()
                                         if network == hybrid and day == longest}),
