@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
@@ -26,16 +25,17 @@ from rdcnlab.fields.quantities import (
     plain_text,
     whole,
 )
-from rdcnlab.scenario import application, consistency, display, edit, forwarding, older, program_traffic, written
+from rdcnlab.scenario import application, consistency, display, forwarding, program_traffic, written
+from rdcnlab.scenario import changes as changes_of
+from rdcnlab.scenario.changes import MOST_SEED
 from rdcnlab.scenario.check import input_error
-from rdcnlab.scenario.defaults import like, missing_in_flow, with_defaults
+from rdcnlab.scenario.defaults import missing_in_flow, with_defaults
 from rdcnlab.scenario.document import read
 from rdcnlab.scenario.draws import draw, poisson_instants
-from rdcnlab.scenario.elements import Link
 from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.identity import NO_SEED, hashed_text, without
 from rdcnlab.scenario.kinds import SwitchKind
-from rdcnlab.scenario.mptcp import Endpoint, Mptcp, PathManager
+from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.notified import Notification, notifications
 from rdcnlab.scenario.p4 import P4Program
@@ -49,8 +49,6 @@ from rdcnlab.scenario.timetable import Schedule, Slot
 from rdcnlab.scenario.transport import Transport
 from rdcnlab.scenario.user_file import DIRECTORY, UserFile
 from rdcnlab.scenario.workloads import MOST_FLOWS, Workload, drawn
-
-MOST_SEED = 2**32 - 1
 
 
 class Scenario(Frozen):
@@ -175,24 +173,6 @@ class Scenario(Frozen):
         """Return the number of subflows of a flow that its schedule gives it; 1 without mptcp or a schedule."""
         path = self.schedule(flow) if flow.protocol == "mptcp" else None
         return 1 if path is None else len(path.tdns)
-
-    @functools.cached_property
-    def mptcp_scheduler(self) -> str:
-        """The scheduler of MPTCP: that of Linux if no flow follows a schedule."""
-        return self.mptcp.scheduler if any(self.subflows(flow) > 1 for flow in self.flows) else "default"
-
-    def path_manager(self, host: str) -> PathManager:
-        """Return what the path manager of a host does, with the endpoints that it has by default."""
-        own = next((stack.mptcp for stack in self.hosts if stack.name == host and stack.mptcp), PathManager())
-        if own.endpoints is not None:
-            return own
-        flows = [flow for flow in self.flows if flow.protocol == "mptcp"]
-        sends, receives = (any(getattr(flow, end) == host for flow in flows) for end in ("src", "dst"))
-        endpoints = tuple(
-            Endpoint(line=line.name, subflow=sends or not receives, signal=receives or not sends)
-            for line in self.network.lines_of(host)[1:]
-        )
-        return own.model_copy(update={"endpoints": endpoints})
 
     def transport_of(self, host: str) -> Transport:
         """Return the settings of TCP of a host: those of its flow, its own, or the scenario's."""
@@ -327,14 +307,14 @@ class Scenario(Frozen):
         complete = None
         try:
             complete = with_defaults(data, text=text, directory=directory)
-            parts = complete if base is None else base._shared(complete)
+            parts = complete if base is None else changes_of.shared(base, complete)
             return cls.model_validate(parts, context={TEXT: text, DIRECTORY: directory})
         except ValidationError as error:
             raise input_error(error, cls, functools.partial(missing_in_flow, complete)) from None
         except RecursionError:
             raise InputError.of("scenario", data, "data that does not contain itself") from None
 
-    def with_(self, /, **changes: Any) -> Self:
+    def with_(self, /, **changes: Any) -> Scenario:
         """Return a scenario in which some fields are changed.
 
         Parameters
@@ -348,38 +328,9 @@ class Scenario(Frozen):
         InputError
             A field is unknown, or a value is not allowed.
         """
-        if not changes:
-            return self
-        if changes.keys() == {"seed"} and type(changes["seed"]) is int and not self._depends_on_seed:
-            return self._with_seed(changes["seed"])
-        texts = self._every_field
-        touched = {part for name in changes for part in edit.parts(name)}
-        kernel = next((changes[name] for name in ("transport.like", "transport__like") if name in changes), ...)
-        data = {name: json.loads(text) if name in touched else None for name, text in texts.items()}
-        if kernel is None or kernel in older.KERNELS:
-            # first, so that settings among the changes replace those of the older kernel
-            data["transport"] = like(self.transport, self.network.name, kernel)
-        for name, value in changes.items():
-            edit.apply(data, name, edit.as_data(name, value))
-        texts = {name: json.dumps(data[name]) if name in touched else text for name, text in texts.items()}
-        key = "\n".join(texts.values())
-        made: Self | None = _KEPT.get(key)  # type: ignore[assignment]
-        if made is None:
-            made = self._made({name: json.loads(text) for name, text in texts.items()}, base=self)
-            if not (made.user_files or made.workloads):  # drawn flows take much memory
-                _keep(key, made)
-        return made
+        return changes_of.changed(self, changes)
 
-    def _shared(self, complete: dict[str, Any]) -> dict[str, Any]:
-        """Return data with every field, in which the parts that are as in this scenario are its own, checked parts."""
-        if self.user_files:  # a file may have changed, so it is read again
-            return complete
-        # text, because 1 and true are equal
-        same = (name for name, text in self._every_field.items() if json.dumps(complete[name]) == text)
-        own = {**{name: getattr(self, name) for name in type(self).model_fields}, "flows": self.stated}
-        return {**complete, **{name: own[name] for name in same}}
-
-    def with_thresholds(self, link: str, ecn_threshold: int | None, red: Red | None) -> Self:
+    def with_thresholds(self, link: str, ecn_threshold: int | None, red: Red | None) -> Scenario:
         """Return the scenario with other thresholds of a link; the copy shares all other parts.
 
         The result equals that of `with_` and takes a hundredth of the time, because no check depends on thresholds.
@@ -392,34 +343,7 @@ class Scenario(Frozen):
         ecn_threshold, red
             As in `Link`.
         """
-        changed = Link.model_validate({**dict(self.network.link(link)), "ecn_threshold": ecn_threshold, "red": red})
-        index = [item.name for item in self.network.links].index(link)
-        links = tuple(changed if item.name == link else item for item in self.network.links)
-        copy = self.model_copy(update={"network": self.network.model_copy(update={"links": links})})
-        for kept in ("hash", "_every_field", "_family"):
-            copy.__dict__.pop(kept, None)
-        # the plain data of the network differ in the link alone
-        plain_links = [*self.network._plain["links"]]
-        plain_links[index] = changed.model_dump(mode="json")
-        copy.network.__dict__["_plain"] = {**self.network._plain, "links": plain_links}
-        copy.__dict__["canonical"] = {**self.canonical, "network": copy.network._plain}
-        return copy
-
-    def _with_seed(self, seed: int) -> Self:
-        """Return the scenario with another seed; the copy shares all other parts.
-
-        Items have up to a hundred seeds of each scenario. Making each scenario from plain data would take a hundred
-        times as long. No check depends on the seed, unless the seed decides a way or a slot.
-        """
-        if not 0 <= seed <= MOST_SEED:
-            return self.from_dict({**self.to_dict(), "seed": seed})  # raises the error that names the field
-        family = self._family  # the copy shares it
-        copy = self.model_copy(update={"seed": seed})
-        assert copy._family is family
-        for kept in ("hash", "_every_field"):
-            copy.__dict__.pop(kept, None)
-        copy.__dict__["canonical"] = {**self.canonical, "seed": seed}
-        return copy
+        return changes_of.with_thresholds(self, link, ecn_threshold, red)
 
     @functools.cached_property
     def _transports(self) -> dict[str, Transport]:
@@ -514,15 +438,3 @@ class Scenario(Frozen):
         texts = {name: plain_text(value) for name, value in self._canonical_fields().items() if name != "network"}
         texts |= {"network": network, "seed": str(NO_SEED)}
         return "{" + ",".join(f'"{name}":{texts[name]}' for name in sorted(texts)) + "}"
-
-
-#: Scenarios that `Scenario.with_` made, by the JSON that they were made from, the oldest first. Items make the same
-#: scenarios several times: in each column, for all runs, for each half of them; and to check one takes milliseconds.
-_KEPT: dict[str, Scenario] = {}
-_MOST_KEPT = 256
-
-
-def _keep(key: str, scenario: Scenario) -> None:
-    if len(_KEPT) >= _MOST_KEPT:
-        del _KEPT[next(iter(_KEPT))]
-    _KEPT[key] = scenario

@@ -12,6 +12,7 @@ from rdcnlab.engines.network.numbers import FIRST_PORT, PORTS
 from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.additions import additions
+from rdcnlab.scenario.mptcp import path_manager_of, scheduler_of
 from rdcnlab.scenario.own import OwnAlgorithm
 from rdcnlab.scenario.stack import Offload
 from rdcnlab.scenario.transport import Transport
@@ -93,7 +94,7 @@ def _lines(network: Network, host: str) -> dict[str, Any]:
     """Return the further lines of a host and what its path manager does; empty where no host has several lines."""
     if not network.classes.ends:
         return {}
-    manager = network.scenario.path_manager(host)
+    manager = path_manager_of(network.scenario, host)
     flags = ("subflow", "signal", "backup", "fullmesh")
     return {
         "lines": [
@@ -163,5 +164,5 @@ def sysctls(scenario: Scenario, own: Transport | None = None) -> dict[str, str]:
         # a port that the kernel chooses must not be a flow's: packets to it would be those of the flow
         values["net.ipv4.ip_local_port_range"] = f"{FIRST_PORT + used} 65535"
     if mptcp.flows(scenario):
-        values["net.mptcp.scheduler"] = scenario.mptcp_scheduler
+        values["net.mptcp.scheduler"] = scheduler_of(scenario)
     return values

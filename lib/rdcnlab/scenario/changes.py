@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make a scenario from another one by changes. Both share the parts that are equal, which were checked before."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from rdcnlab.scenario import edit, older
+from rdcnlab.scenario.defaults import like
+from rdcnlab.scenario.elements import Link
+from rdcnlab.scenario.queueing import Red
+
+if TYPE_CHECKING:
+    from rdcnlab.scenario.model import Scenario
+
+MOST_SEED = 2**32 - 1
+
+#: Scenarios that `Scenario.with_` made, by the JSON that they were made from, the oldest first. Items make the same
+#: scenarios several times: in each column, for all runs, for each half of them; and to check one takes milliseconds.
+_KEPT: dict[str, Scenario] = {}
+_MOST_KEPT = 256
+
+
+def changed(base: Scenario, changes: dict[str, Any]) -> Scenario:
+    """Return a scenario in which some fields are changed; see `Scenario.with_`."""
+    if not changes:
+        return base
+    if changes.keys() == {"seed"} and type(changes["seed"]) is int and not base._depends_on_seed:
+        return _with_seed(base, changes["seed"])
+    texts = base._every_field
+    touched = {part for name in changes for part in edit.parts(name)}
+    kernel = next((changes[name] for name in ("transport.like", "transport__like") if name in changes), ...)
+    data = {name: json.loads(text) if name in touched else None for name, text in texts.items()}
+    if kernel is None or kernel in older.KERNELS:
+        # first, so that settings among the changes replace those of the older kernel
+        data["transport"] = like(base.transport, base.network.name, kernel)
+    for name, value in changes.items():
+        edit.apply(data, name, edit.as_data(name, value))
+    texts = {name: json.dumps(data[name]) if name in touched else text for name, text in texts.items()}
+    key = "\n".join(texts.values())
+    made = _KEPT.get(key)
+    if made is None:
+        made = base._made({name: json.loads(text) for name, text in texts.items()}, base=base)
+        if not (made.user_files or made.workloads):  # drawn flows take much memory
+            _keep(key, made)
+    return made
+
+
+def shared(base: Scenario, complete: dict[str, Any]) -> dict[str, Any]:
+    """Return data with every field, in which the parts that are as in this scenario are its own, checked parts."""
+    if base.user_files:  # a file may have changed, so it is read again
+        return complete
+    # text, because 1 and true are equal
+    same = (name for name, text in base._every_field.items() if json.dumps(complete[name]) == text)
+    own = {**{name: getattr(base, name) for name in type(base).model_fields}, "flows": base.stated}
+    return {**complete, **{name: own[name] for name in same}}
+
+
+def with_thresholds(base: Scenario, link: str, ecn_threshold: int | None, red: Red | None) -> Scenario:
+    """Return the scenario with other thresholds of a link; see `Scenario.with_thresholds`."""
+    other = Link.model_validate({**dict(base.network.link(link)), "ecn_threshold": ecn_threshold, "red": red})
+    index = [item.name for item in base.network.links].index(link)
+    links = tuple(other if item.name == link else item for item in base.network.links)
+    copy = base.model_copy(update={"network": base.network.model_copy(update={"links": links})})
+    for kept in ("hash", "_every_field", "_family"):
+        copy.__dict__.pop(kept, None)
+    # the plain data of the network differ in the link alone
+    plain_links = [*base.network._plain["links"]]
+    plain_links[index] = other.model_dump(mode="json")
+    copy.network.__dict__["_plain"] = {**base.network._plain, "links": plain_links}
+    copy.__dict__["canonical"] = {**base.canonical, "network": copy.network._plain}
+    return copy
+
+
+def _with_seed(base: Scenario, seed: int) -> Scenario:
+    """Return the scenario with another seed; the copy shares all other parts.
+
+    Items have up to a hundred seeds of each scenario. Making each scenario from plain data would take a hundred
+    times as long. No check depends on the seed, unless the seed decides a way or a slot.
+    """
+    if not 0 <= seed <= MOST_SEED:
+        return base.from_dict({**base.to_dict(), "seed": seed})  # raises the error that names the field
+    family = base._family  # the copy shares it
+    copy = base.model_copy(update={"seed": seed})
+    assert copy._family is family
+    for kept in ("hash", "_every_field"):
+        copy.__dict__.pop(kept, None)
+    copy.__dict__["canonical"] = {**base.canonical, "seed": seed}
+    return copy
+
+
+def _keep(key: str, scenario: Scenario) -> None:
+    if len(_KEPT) >= _MOST_KEPT:
+        del _KEPT[next(iter(_KEPT))]
+    _KEPT[key] = scenario
