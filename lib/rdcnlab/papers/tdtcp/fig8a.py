@@ -21,6 +21,7 @@ from rdcnlab.papers.tdtcp.space import (
     equal_rtts,
     late,
     late_at_former_rtt,
+    rtt_text,
 )
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -165,7 +166,7 @@ class Fig8a(Throughput):
             inside.set_ylabel("goodput / optimal", fontsize="x-small")
             inside.set_ylim(0.6, 1.02)
             inside.tick_params(labelsize="x-small")
-        return self.caption(figure, runs)
+        return self.caption(figure, runs, rtt_text(self.column))
 
 
 def _below(goodput: pd.DataFrame) -> Measured:

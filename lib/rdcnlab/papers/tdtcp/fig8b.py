@@ -9,7 +9,7 @@ from rdcnlab.analysis import folded
 from rdcnlab.analysis.measured import Measured, lowest
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy
-from rdcnlab.papers.tdtcp.space import FORMER_RTT_US, Difference, equal_rtts, late_at_former_rtt
+from rdcnlab.papers.tdtcp.space import FORMER_RTT_US, Difference, equal_rtts, late_at_former_rtt, rtt_text
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -50,7 +50,7 @@ class Fig8b(Occupancy):
         """Draw the lengths of queues at the RTT of the column, and their limit."""
         all_lengths = self.lengths(runs)
         lengths = {name: all_lengths[name] for name in map(str, self.variants) if name in all_lengths}
-        return self.caption(folded.plot_queues(lengths, self.first, "circuit"), runs)
+        return self.caption(folded.plot_queues(lengths, self.first, "circuit"), runs, rtt_text(self.column))
 
     def causes(self) -> list[Cause]:
         """Return an experiment on the effect of late notifications on TDTCP's queue."""

@@ -116,9 +116,9 @@ class Weeks(Item):
             rows = [{**row, "measured": f"{row['measured']}; {note}" if row["measured"] else ""} for row in rows]
         return rows
 
-    def caption(self, figure: Figure, runs: Runs) -> Figure:
-        """Write below a figure which testbed it shows, and how many flows were starved."""
-        figures.note(figure, f"{self.testbed.title}; {self.starved_text(runs)}")
+    def caption(self, figure: Figure, runs: Runs, *more: str) -> Figure:
+        """Write below a figure which testbed it shows, what else is said of it, and how many flows were starved."""
+        figures.note(figure, "; ".join([self.testbed.title, *more, self.starved_text(runs)]))
         return figure
 
 

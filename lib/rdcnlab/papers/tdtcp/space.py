@@ -101,6 +101,11 @@ def scenario(column: str, variant: str, difference: Difference, duration: str) -
     return base.with_(**with_rtts(base, _LINKS[difference]), **{**_VARIANTS[variant], **artefact_changes})
 
 
+def rtt_text(column: str) -> str:
+    """Return the calibrated RTT of figure 8 in words."""
+    return f"RTT of both networks {RTT_US[column]} us, calibrated"
+
+
 def equal_rtts(base: Scenario, rtt_us: int) -> dict[str, Any]:
     """Return the changes, for `Scenario.with_`, that give both networks one RTT [us] and leave them their rates."""
     return with_rtts(base, {"packet": (rtt_us, 10), "circuit": (rtt_us, 100)})
