@@ -97,6 +97,19 @@ def test_the_clock_stands_however_late_the_host_looks(kernel: build.Kernel, monk
     assert instants == [100 * MS] * 4
 
 
+def test_a_thousand_lines_of_all_lengths_arrive_whole(kernel: build.Kernel) -> None:
+    # the file with a line is replaced while the guest reads it, at any instant of its reading
+    lines = [f"echo {'x' * (each % 37)}" for each in range(1000)]
+    asked, texts = iter(lines), list[str]()
+
+    def ask(moment: looking.Moment) -> str | None:
+        texts.append(moment.text)
+        return next(asked, None)
+
+    looking.talk(Scenario.from_dict(DATA, text=True), "r1", 5 * MS, ask)
+    assert texts == ["", *(f"{line[5:]}\n" for line in lines)]
+
+
 def test_a_run_that_ends_while_a_line_waits_says_so(kernel: build.Kernel) -> None:
     lines = iter(["sleep 9"])
     with pytest.raises(RunError, match="all flows and programs ended while the line waited"):

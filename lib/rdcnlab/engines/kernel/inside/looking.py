@@ -11,6 +11,7 @@ import os
 import subprocess
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,16 +36,24 @@ class Look(threading.Thread):
     directory : str
         Directory for ``look.json``: output with errors, and exit status, of each command; and the instant of the end.
     end : callable
-        Ends the run; it does not return.
+        Ends the run, with an error if it gets its words; it does not return.
     """
 
-    def __init__(self, plan: dict[str, Any], testbed: Any, directory: str, end: Callable[[], None]) -> None:
+    def __init__(self, plan: dict[str, Any], testbed: Any, directory: str, end: Callable[[str | None], None]) -> None:
         super().__init__(daemon=True)
         self.plan, self.directory, self.end = plan, directory, end
         self.pid = testbed.pid(plan["host"])
 
     def run(self) -> None:
-        """Wait for the instant, and run the commands."""
+        """Wait for the instant, run the commands, and end the run."""
+        try:
+            self._look()
+        except Exception as error:  # noqa: BLE001  a thread that ends with an error would let the run go on
+            traceback.print_exc()
+            self.end(f"{type(error).__name__}: {error}")
+        self.end(None)
+
+    def _look(self) -> None:
         be_exact()
         sleep_until(self.plan["at_ns"])
         found = []
@@ -62,7 +71,6 @@ class Look(threading.Thread):
             found.append([done.stdout.decode(errors="replace"), done.returncode])
         with open(os.path.join(self.directory, "look.json"), "w") as file:
             json.dump({"answers": found, "end_ns": time.monotonic_ns()}, file)
-        self.end()
 
 
 class Lines:
@@ -105,11 +113,18 @@ class Lines:
 
         No system call here may fail: from the thousandth on, while the clock stands, each one takes 1 us. So this does
         not wait for a file that does not exist, and does not let Python ask whether the file is a terminal.
+
+        The guest may be stopped between the moment in which it learns the file's length and the one in which it opens
+        the file. Then it reads the new file with the old one's length, which is no JSON, and the next time the whole.
         """
         while True:
             file = os.open(self.path, os.O_RDONLY)
-            there = json.loads(os.read(file, 1 << 20))
+            text = os.read(file, 1 << 20)
             os.close(file)
+            try:
+                there = json.loads(text)
+            except ValueError:
+                continue
             if there[0] == number:
                 line: str | None = there[1]
                 return line

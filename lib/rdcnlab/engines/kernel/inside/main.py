@@ -45,7 +45,7 @@ def run(plan: dict[str, Any], directory: str) -> None:
             controller = circuits.Controller(plan, testbed.switches, directory, lambda words: fail(directory, words))
             controller.start()
         if "look" in plan:
-            looking.Look(plan["look"], testbed, directory, lambda: end(directory, {"ok": True})).start()
+            looking.Look(plan["look"], testbed, directory, lambda words: seen(directory, words)).start()
         traffic.run(plan, testbed, directory)
         if controller is not None:
             controller.stop()
@@ -93,6 +93,11 @@ def main(directory: str) -> NoReturn:
 def fail(directory: str, words: str) -> None:
     """End the run with an error, from any thread."""
     end(directory, {"ok": False, "error": words})
+
+
+def seen(directory: str, words: str | None) -> None:
+    """End the run after a look around, with an error if there are words."""
+    end(directory, {"ok": True} if words is None else {"ok": False, "error": words})
 
 
 def end(directory: str, outcome: dict[str, Any]) -> NoReturn:
