@@ -143,6 +143,32 @@ def test_two_pythons(run_guest: RunGuest, scenario: Scenario, tmp_path: Path) ->
     assert theirs.digest == run_guest(scenario).digest
 
 
+#: A Python that sleeps before each import, so that its failing system calls are never many at one instant.
+RESTFUL = """#!{python} -s
+import builtins, os, runpy, sys, time
+was = builtins.__import__
+def rested(*given, **named):
+    time.sleep(1e-6)
+    return was(*given, **named)
+builtins.__import__ = rested
+sys.argv = [each for each in sys.argv[1:] if not each.startswith("-")]
+sys.path[0] = os.path.dirname(sys.argv[0])
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def test_what_python_uses_when_it_starts(run_guest: RunGuest, two_flows: Scenario, tmp_path: Path) -> None:
+    """Time that Python uses in the set-up stays with the scheduler; who goes first at an instant must not follow it.
+
+    Of smaller flows none met an instant at which programs and the kernel's network thread were both ready.
+    """
+    scenario = two_flows.with_(size="512 MiB", period="50 ms", seed=1)
+    python = tmp_path / "python"
+    python.write_text(RESTFUL.format(python=sys.executable))
+    python.chmod(0o755)
+    assert run_guest(scenario, python=str(python), read=[tmp_path]).digest == run_guest(scenario).digest
+
+
 def another_python() -> str | None:
     """Return a Python on the PATH that the project supports, other than the one of this process."""
     for minor in range(11, 20):
