@@ -24,13 +24,13 @@ import pcapng
 import probes
 import programs
 import traffic
-from clock import network_first
+from clock import use_time
 from topology import Testbed, Unknown
 
 
 def run(plan: dict[str, Any], directory: str) -> None:
     """Run a plan to its end; the results are files in `directory`."""
-    network_first()
+    use_time()
     testbed = Testbed(plan)
     try:
         testbed.start()

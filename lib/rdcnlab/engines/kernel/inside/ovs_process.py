@@ -114,10 +114,9 @@ class OpenVSwitch:
             words += ["--", "set", "Controller", name, "inactivity_probe=0", "connection-mode=out-of-band"]
         self._vsctl(words)
         # The daemon's main thread goes first, and its other threads work when it sleeps. Otherwise one of them may wait
-        # for it while a third wakes it 500 times, and each time it reads the clock, see `DataPlane`. It goes before the
-        # kernel's network thread, too, see `clock.network_first`.
+        # for it while a third wakes it 500 times, and each time it reads the clock, see `DataPlane`.
         first = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
-        os.sched_setscheduler(self.running[-1].process.pid, first, os.sched_param(2))
+        os.sched_setscheduler(self.running[-1].process.pid, first, os.sched_param(1))
 
     def _vsctl(self, words: list[str]) -> None:
         self._run("ovs-vsctl", f"--db=unix:{self.socket}", f"--timeout={PATIENCE_S:.0f}", *words)
