@@ -44,6 +44,9 @@ def find(name: str, store: Store) -> Run:
     if not re.fullmatch(rf"[0-9a-fA-F]{{{SHORTEST},64}}", name) or Path(name).is_file():
         if re.fullmatch(r"[0-9a-fA-F]{1,3}", name) and not Path(name).is_file():
             raise InputError.of("RUN", name, reason=f'"{name}" is too short: at least {SHORTEST} digits of an id')
+        if not Path(name).suffix and not Path(name).exists():
+            hint = "ids have only the digits 0-9 and a-f; `rdcnlab runs` lists them, a scenario's file ends with .yaml"
+            raise InputError.of("RUN", name, reason=f'"{name}" is no id of a run, and no file: {hint}')
         (run,) = campaign([Scenario.load(name)], store=store, needs=lambda _: dict.fromkeys(SCHEMAS, WHOLE))
         return run
     digits = name.lower()

@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 import yaml
+from typer.core import TyperGroup
 
 from rdcnlab import __version__
 from rdcnlab.app.cli import completion
@@ -31,7 +32,22 @@ from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.system.progress import notice
 
+#: Commands in the order in which help lists them: what a newcomer needs first.
+_ORDER = (
+    "doctor", "run", "show", "plot", "runs", "shell", "export", "reproduce", "score", "report", "verify", "notebooks",
+    "predict", "tune", "site", "schema", "kernel", "bench", "ship",
+)  # fmt: skip
+
+
+class Commands(TyperGroup):
+    """The commands in the order of `_ORDER`."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=_ORDER.index)
+
+
 app = typer.Typer(
+    cls=Commands,
     help="TCP in networks that reconfigure themselves: a real Linux stack in virtual time.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -77,7 +93,7 @@ def doctor(
     run: Annotated[bool, typer.Option("--run", help="Also boot a guest and run a small scenario in it.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Check what this machine can run, what is missing, and which command helps."""
+    """Check what this machine can run, and say what is missing."""
     from rdcnlab.app.doctor import examine
 
     rows = examine(run=run)
@@ -157,7 +173,7 @@ def show_scenario(
         bool, typer.Option("--json", help="Print ways and timetables as data; draw --out only.")
     ] = False,
 ) -> None:
-    """Draw a scenario: its network with rates, delays and queues, and its timetables over one cycle."""
+    """Draw a scenario: its network and one cycle of its timetables."""
     from rdcnlab.app.cli.picture import draw
 
     draw(scenario, output, as_json=as_json, force=force)
@@ -231,9 +247,9 @@ def score(
     again: Annotated[bool, typer.Option("--again", help="Also judge items of which nothing changed.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Judge every claim in every column, from the stored runs of the largest profile that is complete.
+    """Judge the papers' claims from stored runs.
 
-    An item is judged again if its runs, the code, the claims or the libraries changed since the last time.
+    Every claim is judged in every column, from the runs of the largest profile that is complete. An item is judged again if its runs, the code, the claims or the libraries changed since the last time.
     """
     from rdcnlab.app import scorecard
     from rdcnlab.app.site import stored
@@ -287,7 +303,10 @@ def report(names: Names = None, output: Output = Path("out")) -> None:
 
 @app.command()
 def site(names: Names = None, workers: Workers = None, output: Output = Path("out")) -> None:
-    """Build the web site: the report, all notebooks executed, all documents. Unchanged parts are not made again."""
+    """Build the web site: report, executed notebooks, documents.
+
+    Unchanged parts are not made again.
+    """
     from rdcnlab.app.site.build import build
     from rdcnlab.papers import select
 
@@ -302,7 +321,7 @@ def site(names: Names = None, workers: Workers = None, output: Output = Path("ou
 def notebooks(
     directory: Annotated[Path, typer.Argument(help="Target directory; it must be empty or new.")] = Path("notebooks"),
 ) -> None:
-    """Copy the notebooks out of the installed package, to open and change them."""
+    """Copy the notebooks out of the package, to open and change them."""
     from rdcnlab.app.cli.copied import copy
 
     typer.echo(f"jupyter lab {copy(directory)}")
@@ -316,9 +335,9 @@ def export(
     ] = "trace",
     output: Output = Path("out"),
 ) -> None:
-    """Write a run: its tables, its captures, a trace for ui.perfetto.dev, or an animated picture (film).
+    """Write a run as tables, captures, a trace or a film.
 
-    A scenario that has no complete stored run is run.
+    The trace is for ui.perfetto.dev; the film is an animated picture. A scenario that has no complete stored run is run.
     """
     from rdcnlab.app.export import export as write
     from rdcnlab.app.run_names import find
@@ -377,9 +396,9 @@ def bench(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure speed in rounds: of the engines, pools, explorer and score; 6 minutes on two idle cores.
+    """Measure speed in rounds; 6 minutes on two idle cores.
 
-    A row has the median of its rounds and their range, and a warning if rounds disagree or other work disturbed them.
+    It measures engines, pools, explorer and score. A row has the median of its rounds and their range, and a warning if rounds disagree or other work disturbed them.
     """
     from rdcnlab.app.bench import measure
     from rdcnlab.app.bench_engines import compare

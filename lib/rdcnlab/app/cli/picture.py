@@ -141,6 +141,7 @@ def describe(shown: Shown) -> None:
             title += f" (the first {rows.MOST}; --json has {omitted} more)"
         if lines:
             show([dict(row) for row in lines], False, title)
+            typer.echo("")
     cycles = sorted({way.cycle for way in ways_of(shown) if way.cycle})
     optics = shown.scenario.network.optics
     if optics is not None:

@@ -45,7 +45,10 @@ def plot(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Draw a run over time: timetables, rates, windows, queues, losses. Or draw a figure from its stored runs."""
+    """Draw a run over time, or a figure of a paper.
+
+    A run is drawn with its timetables, rates, windows, queues and losses, a figure from its stored runs.
+    """
     as_page = timeline or (out is not None and out.suffix.lower() == ".html")
     formats = PAGES if as_page else FORMATS
     is_item = "/" in name and not Path(name).exists()

@@ -12,7 +12,7 @@ import typer
 
 from rdcnlab.app.cli.chart import MOST, print_chart
 from rdcnlab.app.cli.picture import check, save
-from rdcnlab.app.cli.tools import OUT, Force, Json, show
+from rdcnlab.app.cli.tools import OUT, Force, Json, say, show
 from rdcnlab.app.run_names import HELP, PRINTED, find
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.frame import Runs, variants
@@ -128,7 +128,7 @@ def print_limits(run: Run) -> None:
     """Print one line for each flow, of the first flows: what limited it."""
     reasons = run.limits().set_index("flow")["limited_by"]
     for flow, words in reasons.head(MOST).items():
-        typer.echo(f"{flow!s}: limited by {words}")
+        say(f"{flow!s}: limited by {words}")
     if len(reasons) > MOST:
         typer.echo(f"and {len(reasons) - MOST} more: rdcnlab runs show {run.id[:PRINTED]} --json")
 

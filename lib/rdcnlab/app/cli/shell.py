@@ -24,9 +24,9 @@ def shell(
     ] = None,
     at: Annotated[str, typer.Option(help="The instant, such as '10 ms' after the start.")] = "0 ms",
 ) -> None:
-    """Run commands in a host at an instant, such as 'ss -ti' or 'tc -s qdisc', while the clock stands.
+    """Run commands in a host at an instant, such as 'ss -ti'.
 
-    Without -c, lines are read from the keyboard, or from standard input, and run in one shell. The clock stands between
+    The clock stands meanwhile. Without -c, lines are read from the keyboard, or from standard input, and run in one shell. The clock stands between
     them. A line that waits, such as 'sleep 0.01', lets the network go on for so long. The line 'exit' ends the run.
     Nothing is stored.
     """

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rdcnlab.app.cli.tables import tables
 from rdcnlab.fields.errors import InputError
 
 Json = Annotated[bool, typer.Option("--json", help="Print rows as JSON.")]
@@ -27,6 +29,8 @@ Cluster = Annotated[
 #: The names of the option that says where a command writes; every command that writes files has it.
 OUT = ("--out", "-o", "--output")
 Output = Annotated[Path, typer.Option(*OUT, help="Directory of the files that are written.")]
+#: Width of tables that are not printed to a terminal, in characters.
+_IN_A_FILE = 160
 Force = Annotated[bool, typer.Option("--force", help="Overwrite any file, not only one that rdcnlab has drawn.")]
 
 
@@ -35,12 +39,19 @@ def show(rows: list[dict[str, Any]], as_json: bool, title: str | None = None) ->
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    table = Table(title=title, title_justify="left")
-    for name in rows[0] if rows else ():
-        table.add_column(name)
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
-    Console(width=None if sys.stdout.isatty() else 160).print(table, markup=False)
+    console = Console(width=None if sys.stdout.isatty() else _IN_A_FILE)
+    for number, table in enumerate(tables(rows, console.width, title)):
+        console.print(*[""] * (number > 0), table, sep="\n", markup=False)
+
+
+def say(message: str) -> None:
+    """Print a sentence; in a terminal it is wrapped between words, and its further lines are indented."""
+    if sys.stdout.isatty():
+        width = Console().width
+        message = textwrap.fill(
+            message, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
+    typer.echo(message)
 
 
 def show_checks(rows: list[dict[str, Any]]) -> None:
@@ -58,12 +69,6 @@ def show_checks(rows: list[dict[str, Any]]) -> None:
     optional = [str(row["what"]) for row in rows if not row["ok"] and not row["needed"]]
     if optional:
         Console().print(f"-: only some scenarios and commands need {', '.join(optional)}", highlight=False)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 def parse_seeds(text: str) -> list[int]:

@@ -11,7 +11,7 @@ from rdcnlab.app.cli.tools import Cluster, Json, show
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import DURATION, NS_PER_S, RATE, SIZE, Quantity
 
-app = typer.Typer(help="Settings for what you want, proposed by a model and verified by runs.", no_args_is_help=True)
+app = typer.Typer(help="Settings proposed by a model and verified by runs.", no_args_is_help=True)
 
 #: Parts of the objective, in the order of `Objective.weights`.
 _PARTS = ("share", "delay", "drops")

@@ -35,10 +35,17 @@ _TABLE = """<style>
 .rdcnlab-means td, .rdcnlab-means th {padding: 0 0.35em; line-height: 1.6; white-space: nowrap; text-align: right}
 .rdcnlab-means :is(td, th):nth-child(-n+3) {text-align: left}
 </style>"""
-#: On a phone, names of widgets leave room for their values.
-_NARROW = """<style>@media (max-width: 600px) {
-.rdcnlab-explore .widget-label {min-width: 0; width: 8.5em !important; white-space: normal; line-height: 1.1}
+#: Widgets are as wide as their column without their margins. On a phone the name of a menu or a file is above it,
+#: because the words of a menu need the whole width; that of a number or a slider is beside it.
+_NARROW = """<style>
+.rdcnlab-explore .widget-inline-hbox {max-width: calc(100% - 4px) !important}
+@media (max-width: 600px) {
 .rdcnlab-explore .widget-inline-hbox {height: auto; align-items: center}
+.rdcnlab-explore .widget-label {min-width: 0; width: 8.5em !important; white-space: normal; line-height: 1.1}
+.rdcnlab-explore :is(.widget-dropdown, .widget-text:has([type=text])) {flex-wrap: wrap}
+.rdcnlab-explore :is(.widget-dropdown, .widget-text:has([type=text])) .widget-label {width: 100% !important;
+  text-align: left}
+.rdcnlab-explore :is(select, [type=text]) {flex-basis: 100%}
 }</style>"""
 #: Decimals of its columns.
 _DECIMALS = {"goodput [Gb/s]": 2, "least": 2, "most": 2, "RTT [ms]": 3, "retransmits": 1}
