@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from rdcnlab.app import notebooks
+from rdcnlab.app.explore.places import PLACES
 from rdcnlab.papers import aykurt, faces
 from rdcnlab.runs.store import Store
 from rdcnlab.system import places
@@ -240,8 +241,8 @@ def test_a_reader_opens_the_index_explores_moves_a_widget_and_runs(lab: str, bro
     browser.save_screenshot(str(tmp_path / "other.png"))
     page.choose("network", "one switch (Aykurt)")
     page.until("the figure", lambda: page.image("Goodput"))
-    browser.set_window_size(390, 844)
-    page.until("a narrow page", lambda: browser.execute_script("return window.innerWidth") < 520)
+    page.until("all inputs whole", lambda: browser.execute_script(_CUT_INPUTS) == [])
+    pages.resize(browser, 390)
     body = page.one("body")
     body.send_keys(Keys.CONTROL, "b")  # without the list of files
     panel = page.until("the widgets", lambda: page._again(".rdcnlab-explore", ""))
@@ -249,9 +250,13 @@ def test_a_reader_opens_the_index_explores_moves_a_widget_and_runs(lab: str, bro
     # widgets and curves are below each other
     page.until("one column", lambda: page.one('.rdcnlab-explore img[alt^="Goodput"]').rect["y"]
                > page.one(".rdcnlab-explore button", "run").rect["y"])  # fmt: skip
+    for name in PLACES:
+        page.choose("network", PLACES[name].label)
+        page.until("all inputs whole", lambda: browser.execute_script(_CUT_INPUTS) == [])
     browser.save_screenshot(str(tmp_path / "phone.png"))
+    page.choose("network", PLACES["aykurt"].label)
     body.send_keys(Keys.CONTROL, "b")
-    browser.set_window_size(1400, 1000)
+    pages.resize(browser, 1366)
 
     page.click(".rdcnlab-explore button", "open as a notebook")
     page.click(".rdcnlab-explore a", "open explored.ipynb")
@@ -261,6 +266,30 @@ def test_a_reader_opens_the_index_explores_moves_a_widget_and_runs(lab: str, bro
     assert not errors, errors
 
 
+#: The names of inputs and buttons of the explorer that an outer element cuts off, or whose chosen words do not fit.
+_CUT_INPUTS = """
+const ends = one => {
+  const style = getComputedStyle(one), chosen = one.selectedOptions;
+  if (!chosen || one.multiple || !chosen.length) return one.getBoundingClientRect().right;
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = style.font;
+  // the arrow of a menu is in its padding
+  return one.getBoundingClientRect().left + Math.max(one.getBoundingClientRect().width,
+    pen.measureText(chosen[0].text).width + parseFloat(style.paddingLeft) + parseFloat(style.paddingRight));
+};
+const cut = one => {
+  const right = ends(one);
+  if (right > one.getBoundingClientRect().right + 0.5) return true;
+  for (let outer = one.parentElement; outer; outer = outer.parentElement) {
+    const edge = outer.getBoundingClientRect().left + outer.clientLeft + outer.clientWidth;
+    if (getComputedStyle(outer).overflowX !== "visible" && right > edge + 0.5) return true;
+  }
+  return false;
+};
+return [...document.querySelectorAll(".rdcnlab-explore :is(select, input, button, .widget-hslider, .progress)")]
+  .filter(one => one.checkVisibility() && cut(one))
+  .map(one => (one.closest(".jupyter-widgets") || one).textContent.slice(0, 60));
+"""
 #: Of what a card needs more room than it has, the first words: nothing is cut off.
 _CUT = """
 return [...document.querySelectorAll(".rlc, .rlc *")]

@@ -61,7 +61,9 @@ def test_a_table_without_rows_is_nothing() -> None:
     assert printed([], 80) == []
 
 
-def test_a_sentence_ends_lines_between_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sentence_ends_lines_between_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     message = "migrated: limited by the rate of green (100% used, with main); losses: 682 lost"

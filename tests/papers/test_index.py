@@ -21,6 +21,7 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
 from rdcnlab.system import extras, places
 from tests.conftest import Judged
+from tests.test_documents import assert_says, in_one_line
 
 STALE = "a list of figures is stale; this writes it: tools/index"
 
@@ -28,6 +29,19 @@ STALE = "a list of figures is stale; this writes it: tools/index"
 def test_the_lists_of_figures_are_what_the_figures_say() -> None:
     lists = index.generate_files(scored=False)
     assert {path: path.read_text() for path in lists} == lists, STALE
+
+
+@pytest.mark.slow
+def test_documents_count_the_notebooks_and_the_runs_of_the_quick_profile() -> None:
+    clone, appendix = (in_one_line(places.tree() / "docs" / name) for name in ("clone.md", "artifact-appendix.md"))
+    items = [kind(profile="quick") for kind in select()]
+    assert_says(clone, "executes all # notebooks", len(items))
+    assert_says(appendix, "one notebook for each of # figures", len(items))
+    hashes = {f"{item.paper}/{item.id}": {scenario.hash for scenario in item.scenarios()} for item in items}
+    proposed = hashes.pop("vargas/tuner")
+    runs = len(set[str]().union(*hashes.values()))
+    assert_says(clone, "makes # runs of its own, and # that the tuner proposes", runs, len(proposed))
+    assert_says(appendix, "has # runs, and # that the tuner proposes", runs, len(proposed))
 
 
 @pytest.mark.slow

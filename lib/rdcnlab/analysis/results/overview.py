@@ -214,7 +214,7 @@ def _queues(ax: Axes, series: Series, span: tuple[float, float]) -> None:
     more = len(series.queues) - len(used)
     ax.set_ylabel("queue [kB]")
     if more and not figures.in_column():
-        ax.plot([], [], " ", label=f"and {more} more, less full")
+        ax.plot([], [], " ", label=f"and {more} more queue{'s' * (more > 1)}, less full")
     ax.legend(
         fontsize=6.5, loc="upper left", ncols=3 if figures.in_column() else 6, bbox_to_anchor=(0.0, 1.16), borderpad=0,
         handlelength=1.5,

@@ -43,6 +43,7 @@ class Commands(TyperGroup):
     """The commands in the order of `_ORDER`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
+        """Return their names."""
         return sorted(super().list_commands(ctx), key=_ORDER.index)
 
 
@@ -249,7 +250,8 @@ def score(
 ) -> None:
     """Judge the papers' claims from stored runs.
 
-    Every claim is judged in every column, from the runs of the largest profile that is complete. An item is judged again if its runs, the code, the claims or the libraries changed since the last time.
+    Every claim is judged in every column, from the runs of the largest profile that is complete. An item is judged
+    again if its runs, the code, the claims or the libraries changed since the last time.
     """
     from rdcnlab.app import scorecard
     from rdcnlab.app.site import stored
@@ -337,7 +339,8 @@ def export(
 ) -> None:
     """Write a run as tables, captures, a trace or a film.
 
-    The trace is for ui.perfetto.dev; the film is an animated picture. A scenario that has no complete stored run is run.
+    The trace is for ui.perfetto.dev; the film is an animated picture. A scenario that has no complete stored run is
+    run.
     """
     from rdcnlab.app.export import export as write
     from rdcnlab.app.run_names import find
@@ -398,7 +401,8 @@ def bench(
 ) -> None:
     """Measure speed in rounds; 6 minutes on two idle cores.
 
-    It measures engines, pools, explorer and score. A row has the median of its rounds and their range, and a warning if rounds disagree or other work disturbed them.
+    It measures engines, pools, explorer and score. A row has the median of its rounds and their range, and a
+    warning if rounds disagree or other work disturbed them.
     """
     from rdcnlab.app.bench import measure
     from rdcnlab.app.bench_engines import compare

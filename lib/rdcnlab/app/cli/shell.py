@@ -26,9 +26,9 @@ def shell(
 ) -> None:
     """Run commands in a host at an instant, such as 'ss -ti'.
 
-    The clock stands meanwhile. Without -c, lines are read from the keyboard, or from standard input, and run in one shell. The clock stands between
-    them. A line that waits, such as 'sleep 0.01', lets the network go on for so long. The line 'exit' ends the run.
-    Nothing is stored.
+    The clock stands meanwhile. Without -c, lines are read from the keyboard, or from standard input, and run in one
+    shell. The clock stands between them. A line that waits, such as 'sleep 0.01', lets the network go on for so
+    long. The line 'exit' ends the run. Nothing is stored.
     """
     # imported here because help does without
     from rdcnlab.engines.kernel.looking import Moment, look, prompt, talk

@@ -48,9 +48,7 @@ def say(message: str) -> None:
     """Print a sentence; in a terminal it is wrapped between words, and its further lines are indented."""
     if sys.stdout.isatty():
         width = Console().width
-        message = textwrap.fill(
-            message, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-        )
+        message = textwrap.fill(message, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     typer.echo(message)
 
 

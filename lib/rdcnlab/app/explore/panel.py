@@ -41,11 +41,12 @@ _NARROW = """<style>
 .rdcnlab-explore .widget-inline-hbox {max-width: calc(100% - 4px) !important}
 @media (max-width: 600px) {
 .rdcnlab-explore .widget-inline-hbox {height: auto; align-items: center}
-.rdcnlab-explore .widget-label {min-width: 0; width: 8.5em !important; white-space: normal; line-height: 1.1}
+.rdcnlab-explore .widget-label {min-width: 0; width: 8.5em !important; height: auto; white-space: normal;
+  line-height: 1.1}
 .rdcnlab-explore :is(.widget-dropdown, .widget-text:has([type=text])) {flex-wrap: wrap}
 .rdcnlab-explore :is(.widget-dropdown, .widget-text:has([type=text])) .widget-label {width: 100% !important;
-  text-align: left}
-.rdcnlab-explore :is(select, [type=text]) {flex-basis: 100%}
+  text-align: left; margin-top: 0.5em}
+.rdcnlab-explore :is(select, [type=text]) {flex-basis: 100%; height: var(--jp-widgets-inline-height)}
 }</style>"""
 #: Decimals of its columns.
 _DECIMALS = {"goodput [Gb/s]": 2, "least": 2, "most": 2, "RTT [ms]": 3, "retransmits": 1}
