@@ -14,6 +14,8 @@ from pathlib import Path
 
 #: Function that yields the files that a file imports, from its syntax tree and its path.
 Imported = Callable[[ast.AST, Path], Iterator[Path]]
+#: Fields of nodes that hold statements, or the branches that hold them. The body of a lambda is an expression.
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 _ROOT = Path(__file__).resolve().parents[2]
 #: The package whose modules count: engines only, because a plan contains what the scenario says.
 _ENGINES = "rdcnlab.engines"
@@ -45,7 +47,7 @@ def hash_of(begin: Iterable[Path], imported: Imported | None = None) -> str:
 
 def bare(tree: ast.AST) -> ast.AST:
     """Remove docstrings, also those of attributes."""
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
     return tree
@@ -66,11 +68,20 @@ def imported_engines(tree: ast.AST, path: Path) -> Iterator[Path]:  # noqa: ARG0
 
 def imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield the module and the imported name of each import; the name is empty if the module itself is imported."""
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
             yield from ((node.module, alias.name) for alias in node.names)
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield a tree and all statements in it. Expressions contain none, and are most of the nodes."""
+    nodes = [tree]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        nodes += [child for name in _BODIES for child in getattr(node, name, ())]
 
 
 def file_of(module: str) -> Path:

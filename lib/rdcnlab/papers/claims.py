@@ -6,9 +6,9 @@ from __future__ import annotations
 import functools
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
+from rdcnlab.fields import own_yaml
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import Frozen, Listed
 from rdcnlab.papers.expectation import Expectation
@@ -233,6 +233,6 @@ def paper(name: str) -> Paper:
     if name not in names:
         raise InputError.unknown("paper", name, names, "paper")
     try:
-        return Paper.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return Paper.model_validate(own_yaml.parse(path.read_text(encoding="utf-8")))
     except ValidationError as error:
         raise input_error(error, Paper) from None

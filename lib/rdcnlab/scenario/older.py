@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal, get_args
 
-import yaml
-
+from rdcnlab.fields import own_yaml
 from rdcnlab.scenario import buffers
 
 Kernel = Literal["4.15", "4.9", "4.4"]
@@ -51,7 +50,7 @@ class Difference:
 @functools.cache
 def _data() -> dict[str, Any]:
     text = (resources.files("rdcnlab") / "scenario" / "older.yaml").read_text(encoding="utf-8")
-    data: dict[str, Any] = yaml.safe_load(text)
+    data: dict[str, Any] = own_yaml.parse(text)
     return data
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
+from rdcnlab.fields import own_yaml
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import TEXT
 from rdcnlab.scenario.check import input_error
@@ -66,7 +66,7 @@ def preset(name: str) -> Preset:
     if name not in presets():
         raise InputError.unknown("network", name, [*presets(), *FABRICS], "network", also="a network written out")
     text = (resources.files("rdcnlab") / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
-    data = _without_sources(yaml.safe_load(text))
+    data = _without_sources(own_yaml.parse(text))
     routes, scenario = data.pop("routes", {}), data.pop("scenario", {})
     expanded_routes = expand([{"name": key, **fields} for key, fields in routes.items()], "routes")
     routes = {fields.pop("name"): fields for fields in expanded_routes}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import model_validator
+from pydantic import ConfigDict, model_validator
 
 from rdcnlab.fields.quantities import Duration, FieldError, Frozen, Mtu, Overhead, Rate, Size, whole
 from rdcnlab.scenario.network import MOST_HOSTS
@@ -29,6 +29,9 @@ class Fabric(Frozen):
     delay, host_delay : int
         Their propagation delays in ns.
     """
+
+    #: most processes use no fabric, and the validators of all of them take a tenth of a second
+    model_config = ConfigDict(defer_build=True)
 
     mtu: Mtu = 1500
     overhead: Overhead = 38

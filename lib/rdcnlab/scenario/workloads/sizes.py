@@ -11,10 +11,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, model_validator
 from pydantic_core.core_schema import SerializationInfo
 
+from rdcnlab.fields import own_yaml
 from rdcnlab.fields.phrases import nearest
 from rdcnlab.fields.quantities import ALLOWED, TEXT, Described, FieldError, Frozen, Listed, PositiveSize, Share
 from rdcnlab.fields.units import SHARE, SIZE
@@ -55,7 +55,7 @@ def distributions() -> dict[str, Distribution]:
             entry["source"],
             tuple((size, round(percent * WHOLE / 100)) for size, percent in entry["points"]),
         )
-        for name, entry in yaml.safe_load(text).items()
+        for name, entry in own_yaml.parse(text).items()
     }
 
 
