@@ -14,6 +14,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +86,12 @@ def _scored(kinds: list[type[Item]], judge: Judge) -> dict[Path, str]:
     wall_s = {row.hash: float(row.provenance["wall_s"]) for row in Shipped()}
     with nothing_local() as store:
         rows = judge(papers.full_names(), store)
+        hashes = {kind: Hashes.of(kind) for kind in kinds}
         readme, figures, appendix = (places.tree() / name for name in SCORED)
         tables = {
-            readme: {_PAPERS: overview(kinds, rows, wall_s), _COMPARISON: comparison(store)},
-            figures: {_FIGURES: table(kinds, wall_s)},
-            appendix: {_SCORE: score(kinds, rows, wall_s)},
+            readme: {_PAPERS: overview(hashes, rows, wall_s), _COMPARISON: comparison(store)},
+            figures: {_FIGURES: table(hashes, wall_s)},
+            appendix: {_SCORE: score(hashes, rows, wall_s)},
         }
     texts = {path: _with_tables(path, by_marks) for path, by_marks in tables.items()}
     return {**texts, places.tree() / SCORES: numbers(rows)}
@@ -170,12 +172,47 @@ def links(paper: claims.Paper) -> str:
     return f"## {paper.authors}, *{paper.title}*\n\n| item | what it shows |\n|---|---|\n{rows}"
 
 
-def overview(kinds: Iterable[type[Item]], rows: Sequence[dict[str, Any]], wall_s: Mapping[str, float]) -> str:
+@dataclass(frozen=True)
+class Hashes:
+    """The hashes of the scenarios of an item. To make the scenarios of all items takes a quarter of a minute.
+
+    Parameters
+    ----------
+    by_column : dict of str to set of str
+        Those of its own scenarios, by column.
+    explaining : set of str
+        Those of its experiments of causes, in all columns.
+    """
+
+    by_column: Mapping[str, set[str]]
+    explaining: set[str]
+
+    @classmethod
+    def of(cls, kind: type[Item]) -> Hashes:
+        """Make the scenarios of an item in the paper profile."""
+        items = [kind(profile="paper", column=column.id) for column in kind.columns()]
+        causes = [(item, cause.shown_by) for item in items for cause in item.causes()]
+        # only causes whose experiments have runs of their own
+        experiments = {id(shown): shown for item, shown in causes if shown is not item}
+        by_column = {item.column: {scenario.hash for scenario in item.scenarios()} for item in items}
+        return cls(by_column, {scenario.hash for item in experiments.values() for scenario in item.scenarios()})
+
+    @property
+    def own(self) -> set[str]:
+        """Those of its own scenarios in all columns."""
+        return set[str]().union(*self.by_column.values())
+
+
+#: All items in their order, each with the hashes of its scenarios.
+HashesByItem = Mapping[type[Item], Hashes]
+
+
+def overview(hashes_by_item: HashesByItem, rows: Sequence[dict[str, Any]], wall_s: Mapping[str, float]) -> str:
     """Return the table of the README: a line for each paper.
 
     Parameters
     ----------
-    kinds : iterable of type of Item
+    hashes_by_item : dict of type of Item to Hashes
         All items.
     rows : sequence of dict
         The scorecard of all of them, in all columns.
@@ -198,10 +235,11 @@ def overview(kinds: Iterable[type[Item]], rows: Sequence[dict[str, Any]], wall_s
         words = f"{by_column.column}: {by_column.reproduced} of {sum(by_column.verdicts.values())}"
         columns.setdefault(by_column.paper, []).append(words)
     by_paper: dict[str, list[type[Item]]] = {}
-    for kind in kinds:
+    for kind in hashes_by_item:
         by_paper.setdefault(kind.paper, []).append(kind)
     for name, items in by_paper.items():
-        hashes = set[str]().union(*(hashes for kind in items for hashes in _hashes(kind))) & wall_s.keys() - counted
+        of_items = [hashes_by_item[kind] for kind in items]
+        hashes = set[str]().union(*(one.own | one.explaining for one in of_items)) & wall_s.keys() - counted
         counted |= hashes
         hours = sum(wall_s[scenario_hash] for scenario_hash in hashes) / 3600
         union = together[name]
@@ -236,12 +274,12 @@ def comparison(store: Store) -> str:
     return content.markdown("mean")
 
 
-def table(kinds: Iterable[type[Item]], wall_s: Mapping[str, float]) -> str:
+def table(hashes_by_item: HashesByItem, wall_s: Mapping[str, float]) -> str:
     """Return the tables of the figures: number and time of each one's runs, without the runs of figures above it.
 
     Parameters
     ----------
-    kinds : iterable of type of Item
+    hashes_by_item : dict of type of Item to Hashes
         All items; each paper has a table.
     wall_s : dict of str to float
         Wall-clock time of each shipped run, by the hash of its scenario.
@@ -250,9 +288,9 @@ def table(kinds: Iterable[type[Item]], wall_s: Mapping[str, float]) -> str:
     paper = ""
     counted: set[str] = set()
     timed: set[str] = set()
-    for kind in kinds:
-        hashes, explaining = _hashes(kind)
-        explaining -= counted | hashes
+    for kind, of_item in hashes_by_item.items():
+        hashes = of_item.own
+        explaining = of_item.explaining - (counted | hashes)
         new = hashes - counted
         counts = {"": len(new), " of figures above": len(hashes & counted), " that explain": len(explaining)}
         parts = [f"{count}{words}" for words, count in counts.items() if count]
@@ -281,17 +319,7 @@ def _minutes(own: set[str], wall_s: Mapping[str, float]) -> str:
     return minutes if shipped == own else f"{minutes}; {len(shipped)} of {len(own)} shipped"
 
 
-def _hashes(kind: type[Item]) -> tuple[set[str], set[str]]:
-    """Return the hashes of an item's scenarios in all its columns, and of those of its experiments of causes."""
-    items = [kind(profile="paper", column=column.id) for column in kind.columns()]
-    causes = [(item, cause.shown_by) for item in items for cause in item.causes()]
-    # only causes whose experiments have runs of their own
-    experiments = {id(shown): shown for item, shown in causes if shown is not item}
-    hashes = {scenario.hash for item in items for scenario in item.scenarios()}
-    return hashes, {scenario.hash for item in experiments.values() for scenario in item.scenarios()}
-
-
-def score(kinds: Iterable[type[Item]], rows: Sequence[dict[str, Any]], wall_s: Mapping[str, float]) -> str:
+def score(hashes_by_item: HashesByItem, rows: Sequence[dict[str, Any]], wall_s: Mapping[str, float]) -> str:
     """Return the table of the artefact appendix: verdicts of the counted claims from shipped runs, and their time."""
     hours = sum(wall_s.values()) / 3600
     names = [str(verdict) for verdict in Verdict]
@@ -299,21 +327,20 @@ def score(kinds: Iterable[type[Item]], rows: Sequence[dict[str, Any]], wall_s: M
     for paper in scorecard.scores(rows):
         lines.append(f"| {paper.paper}, {paper.column} | {' | '.join(str(paper.verdicts[name]) for name in names)} |")
     lines += ["", f"{len(wall_s)} runs are shipped. They took {hours:.0f} core-hours."]
-    if absent := _absent(kinds, set(wall_s)):
+    if absent := _absent(hashes_by_item, set(wall_s)):
         intro = "Items that are `not run` until you make their runs, with the number of shipped runs:"
         lines += ["", intro, "", *absent]
     return "\n".join([*lines, ""])
 
 
-def _absent(kinds: Iterable[type[Item]], shipped: set[str]) -> list[str]:
+def _absent(hashes_by_item: HashesByItem, shipped: set[str]) -> list[str]:
     """Return a line for each paper and column with items whose runs are not all shipped."""
     absent: dict[str, list[str]] = {}
-    for kind in kinds:
-        for column in kind.columns():
-            hashes = {scenario.hash for scenario in kind(profile="paper", column=column.id).scenarios()}
+    for kind, of_item in hashes_by_item.items():
+        for column, hashes in of_item.by_column.items():
             if not hashes <= shipped:
                 item = f"{kind.id} {len(hashes & shipped)} of {len(hashes)}"
-                absent.setdefault(f"{kind.paper}, {column.id}", []).append(item)
+                absent.setdefault(f"{kind.paper}, {column}", []).append(item)
     return [f"- {place}: {', '.join(items)}" for place, items in absent.items()]
 
 
