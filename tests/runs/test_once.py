@@ -11,9 +11,11 @@ import pytest
 
 from rdcnlab.analysis import competition, windows
 from rdcnlab.papers import aykurt
-from rdcnlab.runs import once
+from rdcnlab.runs import join, once
+from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
-from rdcnlab.runs.once import RunCache, for_each_run
+from rdcnlab.runs.once import RowCache, RunCache, for_each_run
+from rdcnlab.runs.parts import WHOLE
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -108,3 +110,38 @@ def test_tables_of_half_of_the_seeds_are_what_these_runs_alone_give(store: Store
         kept, computed = (compute(each).reset_index(drop=True) for each in (half, alone))
         assert len(kept) > 100
         pd.testing.assert_frame_equal(kept, computed, check_exact=True, check_categorical=False)
+
+
+@pytest.fixture
+def few(two_flows: Scenario, store: Store, fake_engine: None) -> Runs:
+    """Runs of four seeds."""
+    return campaign([two_flows.with_(seed=seed) for seed in range(4)], store=store, progress=False, workers=1)
+
+
+@pytest.mark.parametrize("some", [odd, lambda scenario: scenario.seed > 1], ids=["scattered", "adjacent"])
+def test_rows_of_a_selection_are_read_once_and_are_those_of_these_runs_alone(
+    few: Runs, monkeypatch: pytest.MonkeyPatch, some: Any
+) -> None:
+    reads: list[str] = []
+    read = join.read_part
+    monkeypatch.setattr(join, "read_part", lambda runs, name, part: reads.append(name) or read(runs, name, part))
+    for name in ("flows", "throughput"):
+        whole, half = getattr(few, name), getattr(few.select(some), name)
+        assert reads == [name]
+        alone = getattr(Runs([*few.select(some)]), name)
+        assert 0 < len(half) < len(whole)
+        assert half["run"].nunique() == 2
+        pd.testing.assert_frame_equal(half, alone, check_exact=True, check_categorical=False)
+        reads.clear()
+    # a selection that was read first does not have the rows of the others
+    again = Runs([*few])
+    assert again.select(odd).flows["run"].nunique() == 2
+    assert again.flows["run"].nunique() == 4
+    assert reads == ["flows", "flows"]
+
+
+def test_no_more_rows_are_kept_than_there_is_room_for(few: Runs) -> None:
+    cache = RowCache(most_bytes=0)
+    cache.keep("flows", few.indices, *join.read_part([*few], "flows", WHOLE))
+    assert cache.find("flows", few.indices) is None
+    assert once.MOST_ROW_BYTES <= 2**26

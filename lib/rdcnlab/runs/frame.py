@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs import join, views
-from rdcnlab.runs.once import RunCache
+from rdcnlab.runs.once import RowCache, RunCache
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from rdcnlab.analysis.results.comparison import RunComparison
     from rdcnlab.analysis.results.slowdown import Slowdown
@@ -46,6 +47,7 @@ class Runs:
         #: Tables that were computed for these runs or for those that they were selected from, and the places of these
         #: runs there; see `rdcnlab.runs.once`.
         self.cache, self.indices = RunCache(), np.arange(len(self._runs))
+        self._read = RowCache()
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -95,6 +97,7 @@ class Runs:
         """Return the runs at some positions. They share the kept tables of these runs."""
         selection = Runs([self._runs[index] for index in positions], self._parts)
         selection.cache, selection.indices = self.cache, self.indices[np.array(positions, dtype=np.int64)]
+        selection._read = self._read
         return selection
 
     def compare(self, by: str | Sequence[str] | None = None) -> RunComparison:
@@ -226,8 +229,16 @@ class Runs:
 
     def rows(self, name: str) -> pd.DataFrame:
         """Return a table with the column ``run``, and without settings: they take longer than the table itself."""
-        table, indices = join.read_part(self._runs, name, self._parts.get(name, WHOLE))
+        table, indices = self._rows(name)
         return join.frame(table, categories=True).assign(run=indices)
+
+    def _rows(self, name: str) -> tuple[pa.Table, join.Indices]:
+        """Return the rows of a table and the position of each row's run; see `rdcnlab.runs.join.read_part`."""
+        kept = self._read.find(name, self.indices)
+        if kept is None:
+            kept = join.read_part(self._runs, name, self._parts.get(name, WHOLE))
+            self._read.keep(name, self.indices, *kept)
+        return kept
 
     @cached_property
     def _fields(self) -> list[dict[str, Any]]:
@@ -238,7 +249,7 @@ class Runs:
 
         if not self._runs:
             return pd.DataFrame({"run": []})
-        table, indices = join.read_part(self._runs, name, self._parts.get(name, WHOLE))
+        table, indices = self._rows(name)
         # the name of a flow occurs once in ``flows``, and thousands of times in other tables
         categories = name not in ("flows", "programs")
         frame = join.frame(table, categories=categories)

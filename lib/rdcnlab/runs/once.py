@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +27,8 @@ Options = ParamSpec("Options")
 
 #: Bytes of tables that are kept for one set of runs. A table that would exceed them is computed each time.
 MOST_BYTES = 128 * 2**20
+#: Bytes of rows that are kept as they were read. Larger tables are used once as a rule.
+MOST_ROW_BYTES = 32 * 2**20
 
 
 class RunCache:
@@ -44,10 +47,8 @@ class RunCache:
     def find(self, key: Hashable, indices: Indices) -> pd.DataFrame | None:
         """Return the rows of the runs at some places, with the runs numbered from 0 on; None if they are not kept."""
         for kept_indices, table in self._tables[key]:
-            positions = np.searchsorted(kept_indices, indices)
-            if len(kept_indices) and np.array_equal(
-                kept_indices[np.minimum(positions, len(kept_indices) - 1)], indices
-            ):
+            positions = _positions(indices, kept_indices)
+            if positions is not None:
                 is_all = len(kept_indices) == len(indices)
                 return table.copy(deep=False) if is_all else _selected(table, positions, len(kept_indices))
         return None
@@ -59,6 +60,58 @@ class RunCache:
             self._free -= size
             # a copy does not see what is written into the table later; it shares the table's memory until then
             self._tables[key].append((indices, table.copy(deep=False)))
+
+
+class RowCache:
+    """Rows that were read for runs. Selections of these runs take their rows from there.
+
+    Parameters
+    ----------
+    most_bytes : int
+        Size of all rows together above which no more are kept.
+    """
+
+    def __init__(self, most_bytes: int = MOST_ROW_BYTES) -> None:
+        self._free = most_bytes
+        self._rows: dict[str, list[tuple[Indices, pa.Table, Indices]]] = defaultdict(list)
+
+    def find(self, name: str, indices: Indices) -> tuple[pa.Table, Indices] | None:
+        """Return the rows of a table of the runs at some places, and for each row the position of its run among these.
+
+        None if they are not kept.
+        """
+        for kept_indices, table, of_rows in self._rows[name]:
+            positions = _positions(indices, kept_indices)
+            if positions is not None:
+                return (table, of_rows) if len(kept_indices) == len(indices) else _chosen(table, of_rows, positions)
+        return None
+
+    def keep(self, name: str, indices: Indices, table: pa.Table, of_rows: Indices) -> None:
+        """Keep the rows of the runs at some places, if there is room; `of_rows` has the position of each row's run."""
+        size = table.nbytes + of_rows.nbytes
+        if size <= self._free:
+            self._free -= size
+            self._rows[name].append((indices, table, of_rows))
+
+
+def _positions(indices: Indices, kept: Indices) -> Indices | None:
+    """Return the positions of some indices among others, both in rising order; None if one is not among them."""
+    positions = np.searchsorted(kept, indices)
+    if not len(kept) or not np.array_equal(kept[np.minimum(positions, len(kept) - 1)], indices):
+        return None
+    return positions
+
+
+def _chosen(table: pa.Table, of_rows: Indices, positions: Indices) -> tuple[pa.Table, Indices]:
+    """Return the rows of the runs at some positions; the rows of a run are adjacent, and runs are in order."""
+    first, last = (np.searchsorted(of_rows, positions, side=side) for side in ("left", "right"))
+    of_chosen = np.repeat(np.arange(len(positions)), last - first)
+    if np.array_equal(first[1:], last[:-1]):  # one piece, which is not copied
+        return table.slice(first[0], last[-1] - first[0]) if len(first) else table.slice(0, 0), of_chosen
+    mask = np.zeros(len(of_rows), dtype=bool)
+    for begin, end in zip(first, last, strict=True):
+        mask[begin:end] = True
+    return table.filter(pa.array(mask)), of_chosen
 
 
 def _selected(table: pd.DataFrame, positions: Indices, count: int) -> pd.DataFrame:
