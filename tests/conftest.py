@@ -17,11 +17,13 @@ import pytest
 from rdcnlab.app.index import nothing_local
 from rdcnlab.app.site import stored
 from rdcnlab.papers.item import Item
+from rdcnlab.runs import campaign
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system import places
 from rdcnlab.system.locks import locked
+from tests.pool_here import PoolHere
 
 # A shell starts a background job with Ctrl-C ignored, and its child processes inherit that. Tests send Ctrl-C to them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -159,6 +161,12 @@ def own_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Use empty directories for shipped models and for the user's cache of models."""
     monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path / "models"))
     monkeypatch.setattr(places, "models", lambda: tmp_path / "shipped")
+
+
+@pytest.fixture
+def pool_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the scenarios of campaigns in this process; see `tests/pool_here.py`."""
+    monkeypatch.setattr(campaign, "LocalPool", PoolHere)
 
 
 @pytest.fixture
