@@ -98,7 +98,7 @@ def assert_says(text: str, sentence: str, *values: float) -> None:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_engine: None) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_engine: None, pool_here: None) -> Path:
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -22,7 +22,7 @@ from tests.fake_engine import tables
 
 
 @pytest.fixture
-def run(fake_engine: None, store: Store, two_flows: Scenario) -> Run:
+def run(fake_engine: None, pool_here: None, store: Store, two_flows: Scenario) -> Run:
     return campaign([two_flows.with_(period="2 ms", size="8 MiB")], store=store, progress=False)[0]
 
 
@@ -73,7 +73,7 @@ def test_a_trace_has_the_windows_and_the_bytes_of_the_tables(run: Run, tmp_path:
     assert rates[-1] == 0
 
 
-def test_a_trace_has_the_queues_of_the_tables(fake_engine: None, store: Store, tmp_path: Path) -> None:
+def test_a_trace_has_the_queues_of_the_tables(fake_engine: None, pool_here: None, store: Store, tmp_path: Path) -> None:
     flow = {"name": "flow-1", "src": "a1", "dst": "b1", "cc": "dctcp", "size": "1 MB"}
     flow |= {"path": "forward", "back": "reverse"}
     scenario = Scenario.from_dict({"network": "tdtcp", "flows": [flow], "limit": "2 ms", "probes": {"bin": "100 us"}})

@@ -18,7 +18,7 @@ from rdcnlab.runs.store import Store
 from rdcnlab.system import places
 
 
-@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.usefixtures("fake_engine", "pool_here")
 def test_processes_judge_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "runs")
     aykurt.fig8a(profile="quick").run(store=store, progress=False)
@@ -89,7 +89,7 @@ def test_a_change_of_claims_runs_code_or_libraries_makes_all_be_judged_again(
         assert len(counted) == number
 
 
-@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.usefixtures("fake_engine", "pool_here")
 def test_an_item_with_a_local_run_is_judged_each_time(tmp_path: Path, counted: list[str]) -> None:
     store = Store(tmp_path / "runs")
     before = stored.judge_all(["aykurt/fig8a"], store, again=False)

@@ -12,7 +12,7 @@ from rdcnlab.fields.errors import InputError
 
 
 def test_a_race_has_every_transport_on_every_network(
-    fake_engine: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake_engine: None, pool_here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
     mine = own_algorithm("tcp_gentle.c", progress=False)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def page(browser: Any, fake_engine: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def page(browser: Any, fake_engine: None, pool_here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The browser with a report: one item with runs, one of another paper without."""
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
     monkeypatch.setenv("RDCNLAB_RESULTS", "none")

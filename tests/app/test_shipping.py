@@ -21,7 +21,7 @@ from rdcnlab.runs.store import Store
 from tests.papers.test_claims import two_columns
 
 
-@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.usefixtures("fake_engine", "pool_here")
 def test_shipped_results_serve_their_items(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,7 +74,7 @@ def test_shipped_results_serve_their_items(
     assert list(Store()) == []
 
 
-@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.usefixtures("fake_engine", "pool_here")
 def test_runs_of_all_columns_are_shipped_and_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RDCNLAB_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
@@ -99,7 +99,7 @@ def test_runs_of_all_columns_are_shipped_and_scored(tmp_path: Path, monkeypatch:
     assert "<td>b</td> <td>100 % of 3 reproduced" in " ".join(text.split())
 
 
-@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.usefixtures("fake_engine", "pool_here")
 def test_a_batch_adds_the_runs_that_are_not_shipped_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = tmp_path / "results"
     monkeypatch.setenv("RDCNLAB_RESULTS", str(results))

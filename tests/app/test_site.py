@@ -119,7 +119,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture
-def ran(fake_engine: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+def ran(fake_engine: None, pool_here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store with the runs of figure 8(a) in two columns."""
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
     two_columns(monkeypatch)

@@ -11,10 +11,12 @@ import pytest
 
 from rdcnlab.app.site import build
 from rdcnlab.papers import aykurt
+from rdcnlab.runs import campaign
 from rdcnlab.runs.store import Store
 from rdcnlab.system import extras
 from tests.app import pages
 from tests.conftest import Shared
+from tests.pool_here import PoolHere
 
 pytestmark = pytest.mark.slow
 
@@ -48,6 +50,7 @@ def build_site(folder: Path) -> None:
         patch.syspath_prepend(here)
         patch.setenv("RDCNLAB_RESULTS", "none")
         patch.setenv("RDCNLAB_STORE", str(folder / "runs"))
+        patch.setattr(campaign, "LocalPool", PoolHere)
         aykurt.fig8a().run(progress=False)
         page = build.build([aykurt.fig8a], Store(), folder / "out").page
     (folder / "first page").write_text(str(page))

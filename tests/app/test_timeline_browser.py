@@ -14,7 +14,7 @@ from rdcnlab.scenario import Scenario
 from tests.app.pages import overflow_px, resize
 from tests.conftest import wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fake_engine")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fake_engine", "pool_here")]
 
 _SHOWN = "return [timeline.state.min, timeline.state.max]"
 _SCALES = "return timeline.charts().map(chart => [chart.scales.x.min, chart.scales.x.max])"

@@ -48,7 +48,7 @@ def test_a_proposal_is_a_row_for_each_outcome(ask: Any) -> None:
     assert unsure == {True, False}
 
 
-@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.usefixtures("fake_engine", "pool_here")
 def test_a_proposal_is_run_for_as_long_as_is_asked(ask: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from rdcnlab.app import tune
 

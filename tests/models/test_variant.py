@@ -211,7 +211,7 @@ def test_choices_are_the_same_each_time() -> None:
     assert data.sample(1000) is data
 
 
-@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.usefixtures("fake_engine", "pool_here")
 def test_tests_are_of_seeds_that_are_not_trained_on(store: Store) -> None:
     for wrong in ({"seeds": 1}, {"cc": ["cubic", "cubic"]}):
         with pytest.raises(InputError, match=r"at least (2|two)"):
@@ -226,7 +226,7 @@ def test_tests_are_of_seeds_that_are_not_trained_on(store: Store) -> None:
     assert len({scenario.phases()[1] for scenario in item.scenarios()}) > 6
 
 
-@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.usefixtures("fake_engine", "pool_here")
 def test_runs_without_windows_give_no_traces(store: Store) -> None:
     item = aykurt.tab3(cc=["cubic", "reno"], beyond=[], periods_ms=[50], changes={"probes.bin": "2 ms"})
     runs = item.run(store=store, progress=False)

@@ -98,7 +98,7 @@ def test_no_more_is_kept_than_there_is_room_for(two_flows: Scenario, monkeypatch
     assert once.MOST_BYTES <= 2**27
 
 
-@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.usefixtures("fake_engine", "pool_here")
 def test_tables_of_half_of_the_seeds_are_what_these_runs_alone_give(store: Store) -> None:
     item = aykurt.fig5(seeds=4, periods_ms=(50, 10))
     runs = item.run(store=store, progress=False)
@@ -113,7 +113,7 @@ def test_tables_of_half_of_the_seeds_are_what_these_runs_alone_give(store: Store
 
 
 @pytest.fixture
-def few(two_flows: Scenario, store: Store, fake_engine: None) -> Runs:
+def few(two_flows: Scenario, store: Store, fake_engine: None, pool_here: None) -> Runs:
     """Runs of four seeds."""
     return campaign([two_flows.with_(seed=seed) for seed in range(4)], store=store, progress=False, workers=1)
 

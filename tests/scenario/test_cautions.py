@@ -165,7 +165,7 @@ def _ends(network: str) -> dict[str, dict[str, str]]:
     return {"f": {"src": hosts[0], "dst": hosts[-1]}}
 
 
-def test_campaigns_warn_once_and_items_do_not(store: Store, fake_engine: None) -> None:
+def test_campaigns_warn_once_and_items_do_not(store: Store, fake_engine: None, pool_here: None) -> None:
     base = made("dumbbell", DCTCP)
     with pytest.warns(HintWarning, match=r"flows\.f\.cc: nothing on the way") as caught:
         campaign([base.with_(seed=seed) for seed in range(3)], store=store, progress=False)
