@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -43,6 +44,40 @@ class Circuits:
                     joined[rack_of[link]][link] = rack_of[out]
             slots.append(joined)
         return cls(racks, tuple(slot.duration for slot in optics.slots), tuple(slots))
+
+    def divided(self, part: int, most: int) -> Circuits:
+        """Return the same circuits with slots cut into equal parts, where a rack has several circuits at one time.
+
+        Parameters
+        ----------
+        part : int
+            ns that a part lasts at least; a shorter slot is not cut.
+        most : int
+            Number of slots that the result has at most. Parts last a multiple of `part` where they would be too many.
+        """
+        several = [any(len(here) > 1 for here in slot.values()) for slot in self.neighbours]
+        if len(self.durations) == 1 and several[0]:
+            # circuits that never change have no slot to cut: one turn through all of them repeats
+            turn = math.lcm(*(len(here) for here in self.neighbours[0].values() if here))
+            return Circuits(self.racks, (part,) * turn, self.neighbours * turn)
+
+        def parts(length: int) -> list[int]:
+            return [
+                max(duration // length, 1) if cut else 1
+                for duration, cut in zip(self.durations, several, strict=True)
+            ]
+
+        length = part
+        while sum(parts(length)) > most >= len(self.durations):
+            length += part
+        counts = parts(length)
+        durations = tuple(
+            duration * (number + 1) // count - duration * number // count
+            for duration, count in zip(self.durations, counts, strict=True)
+            for number in range(count)
+        )
+        slots = zip(self.neighbours, counts, strict=True)
+        return Circuits(self.racks, durations, tuple(slot for slot, count in slots for _ in range(count)))
 
     def lit(self) -> float:
         """Return the part of the time in which an uplink has a circuit, as the mean over all uplinks that have any."""

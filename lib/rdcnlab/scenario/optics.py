@@ -25,6 +25,8 @@ from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
 #: How racks choose the next circuit of a packet; `rdcnlab.engines.network.routing` has one function for each.
 Routing = Literal["direct", "vlb", "shortest", "earliest", "ksp", "ucmp", "table"]
 ROUTINGS: tuple[str, ...] = get_args(Routing)
+#: How packets to one rack are spread over circuits with the routing ``vlb``.
+Split = Literal["slot", "packet", "flow"]
 
 #: One slot of circuits. The kernel's least slot is shorter than that of a schedule of flows, as a slot may be a frame.
 CircuitDuration = Annotated[int, *quantity(DURATION, 100, DAY_NS)]
@@ -78,7 +80,7 @@ class Optics(Frozen):
     routing : {'direct', 'vlb', 'shortest', 'earliest', 'ksp', 'ucmp', 'table'}
         Where packets go that are in a rack. ``direct``: they wait for the circuit to the receiver's rack. ``vlb``
         (Valiant load balancing): packets of own hosts take any circuit that is up, and wait in the rack that they
-        reach for the direct one. ``shortest``: the fewest circuits that are up in this slot; packets wait only if
+        reach for the direct one; see `split`. ``shortest``: the fewest circuits that are up in this slot; packets wait only if
         there is no way. ``earliest``: they arrive in the earliest slot, with the fewest circuits. ``ksp``: flows are
         spread over the shortest ways of each slot's circuits. ``ucmp``: flows are spread over all ways that cost
         least, a circuit `hop_cost` and a slot of waiting its duration. ``table``: `table`.
@@ -96,6 +98,10 @@ class Optics(Frozen):
         the scenario, counted from 0, takes way n modulo `ways`.
     hop_cost : int or None
         With the routing ``ucmp``: what a circuit costs, in ns of waiting. None: the mean duration of a slot.
+    split : {'slot', 'packet', 'flow'}
+        With the routing ``vlb``: what decides which rack packets pass on their way. ``slot``: in each slot, all packets
+        to one rack take the same circuit. ``packet``: they take all circuits that are up in turn, each for as long as a
+        full frame takes. ``flow``: each flow passes one rack, and its packets wait for the circuit to that rack.
     demand : OnDemand or None
         A controller that changes the circuits while the scenario runs. There is one slot then, with those that are up
         before its first decision, and the routing is ``direct``. Packets whose racks have no circuit take links that
@@ -112,6 +118,7 @@ class Optics(Frozen):
     phase: Annotated[Duration, omit_default] = 0
     ways: Annotated[int, whole(1, 16), omit_default] = 4
     hop_cost: Annotated[HopCost | None, omit_default] = None
+    split: Annotated[Split, omit_default] = "slot"
     demand: Annotated[OnDemand | None, omit_default] = None
     table: Annotated[tuple[Hop, ...], Field(max_length=1_000_000), Listed, omit_default] = ()
 
@@ -123,7 +130,7 @@ class Optics(Frozen):
             raise FieldError("table", None, "at least one row, with routing table")
         if self.demand is not None:
             self._check_demand(self.demand)
-        check_spread(self.routing, self.ways, self.hop_cost)
+        check_spread(self.routing, self.ways, self.hop_cost, self.split)
         for place, slot in enumerate(self.slots):
             seen: set[tuple[str, bool]] = set()
             for pair in slot.circuits:
@@ -158,8 +165,10 @@ class Optics(Frozen):
         return dict(pairs) | ({} if self.directed else {second: first for first, second in pairs})
 
 
-def check_spread(routing: str, ways: int, hop_cost: int | None) -> None:
+def check_spread(routing: str, ways: int, hop_cost: int | None, split: str) -> None:
     """Raise FieldError if settings of routings over several ways are given with another routing."""
+    if split != Optics.model_fields["split"].default and routing != "vlb":
+        raise FieldError.left_out("split", split, f"with routing {routing}; only vlb spreads packets over racks")
     if ways != Optics.model_fields["ways"].default and routing not in ("ksp", "ucmp"):
         raise FieldError.left_out("ways", ways, f"with routing {routing}; only ksp and ucmp spread flows over ways")
     if hop_cost is not None and routing != "ucmp":

@@ -157,6 +157,20 @@ class Network:
         return {way.schedule.name: way.route.first for way in self.ways if way.schedule is not None}
 
     @functools.cached_property
+    def turning(self) -> range:
+        """Numbers of the classes whose packets turn through several circuits in each slot, frame by frame.
+
+        Their changes are no events: there would be more of them than packets.
+        """
+        optics = self.scenario.network.optics
+        if optics is None or optics.split != "packet":
+            return range(0)
+        # `waiting` yields the queues of own packets last, so their numbers follow each other
+        numbers = [self.classes.shared[self.switches.index(one.rack), one.schedule.name]
+                   for one in self.waiting if one.own]
+        return range(min(numbers), max(numbers) + 1)
+
+    @functools.cached_property
     def tree(self) -> frozenset[int]:
         """Numbers of the lines that frames to broadcast, multicast and unknown addresses take between switches."""
         return spanning_tree(self.lines)

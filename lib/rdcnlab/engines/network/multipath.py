@@ -7,8 +7,9 @@ import functools
 import itertools
 from collections.abc import Iterator, Mapping
 
-from rdcnlab.engines.network.tables import Links, Routed, distances, table_of
+from rdcnlab.engines.network.tables import Links, Routed, distances, straight, table_of
 from rdcnlab.scenario.circuits import Circuits
+from rdcnlab.scenario.routes import choose_by_hash
 
 #: Cost in ns, by rack and receiver's rack.
 _Costs = Mapping[tuple[str, str], int]
@@ -44,7 +45,7 @@ def k_shortest(circuits: Circuits, count: int) -> Routed:
         return links[number % len(links)]
 
     def way(number: int, rack: str, first: str, last: str) -> Links:
-        return tuple(step(number, slot, rack, first, last) for slot in range(len(circuits.durations)))
+        return tuple(step(number % count, slot, rack, first, last) for slot in range(len(circuits.durations)))
 
     return Routed(table_of(circuits, lambda slot, rack, last: step(0, slot, rack, rack, last)), way=way)
 
@@ -72,6 +73,29 @@ def _paths(
     lengths = range(apart[first, last], len(circuits.racks))
     found = itertools.chain.from_iterable(extended((first,), length) for length in lengths)
     return tuple(itertools.islice(found, count))
+
+
+def by_one_rack(circuits: Circuits) -> Routed:
+    """Return the tables of Valiant load balancing by flow: each flow passes one rack on its way, and stays in order.
+
+    Its packets wait for the circuit to this rack, and there for the circuit to the receiver's rack. A hash of the
+    flow's number and the two racks chooses among all racks that have both circuits, as equal-cost multi-path routing
+    chooses among links; the receiver's rack is one of them, and then the way is the direct one. Packets of no flow take
+    the direct way.
+    """
+    directly = table_of(circuits, lambda slot, rack, last: straight(circuits, slot, rack, last))
+
+    @functools.cache
+    def choices(first: str, last: str) -> tuple[str, ...]:
+        others = [rack for rack in circuits.racks if rack != first and any(directly[first, rack])]
+        return tuple(rack for rack in others if rack == last or any(directly[rack, last]))
+
+    def way(number: int, rack: str, first: str, last: str) -> Links:
+        if rack != first or not choices(first, last):
+            return directly[rack, last]
+        return directly[first, choose_by_hash("vlb", number, last)(first, choices(first, last))]
+
+    return Routed(directly, way=way)
 
 
 def uniform_cost(circuits: Circuits, count: int, hop_cost: int | None = None) -> Routed:

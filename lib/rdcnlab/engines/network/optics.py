@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterator
@@ -12,12 +13,14 @@ from rdcnlab.engines.network.numbers import MOST_RULES
 from rdcnlab.engines.network.routing import routed
 from rdcnlab.engines.network.tables import Links, Routed, Table
 from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.scenario import DARK, Scenario, Schedule, Slot, program_traffic
 from rdcnlab.scenario.circuits import Circuits, uplinks
-from rdcnlab.scenario.forwarding import timetable
+from rdcnlab.scenario.forwarding import MOST_SLOTS, timetable
 from rdcnlab.scenario.network import Network as ScenarioNetwork
 from rdcnlab.scenario.optics import Optics
 from rdcnlab.scenario.routes import Graph, Hop, NoWay, Route, Timetable
+from rdcnlab.scenario.timetable import LEAST_SLOT
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ def waiting(scenario: Scenario) -> Iterator[Waiting]:
     optics = network.optics
     if optics is None:
         return
-    circuits = Circuits.of(network)
+    circuits = _circuits(network, optics)
     tables = routed(circuits, optics)
     kinds: list[tuple[Table, bool | None]] = [(tables.every, None if tables.own is None else False)]
     if tables.own is not None:
@@ -122,6 +125,16 @@ def waiting(scenario: Scenario) -> Iterator[Waiting]:
                 _check_unused(scenario, optics, rack, last)
             yield _waiting(scenario, circuits, (rack, last), links, own=own)
     yield from _spread(scenario, circuits, tables)
+
+
+def _circuits(network: ScenarioNetwork, optics: Optics) -> Circuits:
+    """Return the circuits in the slots of tables: with a split by packet, a slot lasts as long as a full frame."""
+    circuits = Circuits.of(network)
+    if optics.split != "packet":
+        return circuits
+    rates = [network.link(link).rate for links in uplinks(network).values() for link in links]
+    frame = -(-(network.mtu + network.overhead) * 8 * NS_PER_S // min(rates))
+    return circuits.divided(max(frame, LEAST_SLOT), MOST_SLOTS)
 
 
 def _waiting(
@@ -138,10 +151,7 @@ def _waiting(
     optics, (rack, last) = scenario.network.optics, pair
     assert optics is not None
     merged, durations = _merged(links, circuits.durations)
-    slots = tuple(
-        Slot.model_construct(duration=duration, link=link or DARK)
-        for link, duration in zip(merged, durations, strict=True)
-    )
+    slots = tuple(map(_slot, merged, durations))
     schedule = Schedule.model_construct(
         name=f"{rack}{'>>' if own else '>'}{last}{'' if number == 1 else f'.{number}'}", slots=slots,
         queue=optics.queue, ecn_threshold=optics.ecn_threshold, dark="hold", phase=optics.phase,
@@ -149,6 +159,12 @@ def _waiting(
     ways = tuple(None if link is None else (Hop(rack, link),) for link in merged)
     route = Route(rack, last, durations, ways, optics.phase)
     return Waiting(rack, last, own, schedule, route, timetable(scenario, route, rack, every=True), flows)
+
+
+@functools.lru_cache(maxsize=4096)
+def _slot(link: str | None, duration: int) -> Slot:
+    """Return a slot; timetables of parts of slots have thousands of equal ones."""
+    return Slot.model_construct(duration=duration, link=link or DARK)
 
 
 def _spread(scenario: Scenario, circuits: Circuits, tables: Routed) -> Iterator[Waiting]:
@@ -167,7 +183,7 @@ def _spread(scenario: Scenario, circuits: Circuits, tables: Routed) -> Iterator[
         for back in (False, True):
             first, last = (at[flow.dst], at[flow.src]) if back else (at[flow.src], at[flow.dst])
             for rack in circuits.racks if first != last else ():
-                links = () if rack == last else tables.way(index % optics.ways, rack, first, last)
+                links = () if rack == last else tables.way(index, rack, first, last)
                 if links and links != tables.every[rack, last]:
                     found.setdefault((rack, last, links), []).append((index, back))
     rules: Counter[str] = Counter()
@@ -179,8 +195,9 @@ def _spread(scenario: Scenario, circuits: Circuits, tables: Routed) -> Iterator[
         yield _waiting(scenario, circuits, (rack, last), links, number=number, flows=tuple(flows))
     for rack, count in rules.items():
         if count + 2 * len(at) + len(circuits.racks) > MOST_RULES:
-            allowed = f"at most {MOST_RULES} rules; fewer flows, or ways: 1"
-            raise InputError.of("network.optics.ways", f"{count} rules for flows at {rack}", allowed)
+            field, other = ("split", "split: packet") if optics.routing == "vlb" else ("ways", "ways: 1")
+            allowed = f"at most {MOST_RULES} rules; fewer flows, or {other}"
+            raise InputError.of(f"network.optics.{field}", f"{count} rules for flows at {rack}", allowed)
 
 
 def beside_circuits(network: ScenarioNetwork, rack: str, last: str) -> str | None:

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from rdcnlab.engines.network.multipath import k_shortest, uniform_cost
-from rdcnlab.engines.network.tables import Routed, Table, distances, table_of
+from rdcnlab.engines.network.multipath import by_one_rack, k_shortest, uniform_cost
+from rdcnlab.engines.network.tables import Routed, Table, distances, straight, table_of
 from rdcnlab.scenario.circuits import Circuits
 from rdcnlab.scenario.optics import Optics
 
 
 def routed(circuits: Circuits, optics: Optics) -> Routed:
-    """Return the tables of the routing that a network states."""
+    """Return the tables of the routing that a network states.
+
+    With the routing ``vlb`` by packet, the slots of `circuits` are parts of the network's slots, as `valiant` takes
+    another circuit in each slot.
+    """
+    if optics.split == "flow":
+        return by_one_rack(circuits)
     if optics.routing == "table":
         return Routed(_given(circuits, optics))
     if optics.routing == "ksp":
@@ -35,7 +41,7 @@ def direct(circuits: Circuits) -> Routed:
     >>> direct(Circuits(("a", "b"), (900, 100), (a_to_b, {"a": {}, "b": {}}))).every["a", "b"]
     ('up1', None)
     """
-    return Routed(table_of(circuits, lambda slot, rack, last: _straight(circuits, slot, rack, last)))
+    return Routed(table_of(circuits, lambda slot, rack, last: straight(circuits, slot, rack, last)))
 
 
 def valiant(circuits: Circuits) -> Routed:
@@ -46,9 +52,9 @@ def valiant(circuits: Circuits) -> Routed:
 
     def first(slot: int, rack: str, last: str) -> str | None:
         up = circuits.neighbours[slot][rack]
-        straight = _straight(circuits, slot, rack, last)
-        if straight is not None or not up:
-            return straight
+        directly = straight(circuits, slot, rack, last)
+        if directly is not None or not up:
+            return directly
         return sorted(up)[(circuits.racks.index(last) + slot) % len(up)]
 
     return Routed(direct(circuits).every, table_of(circuits, first))
@@ -124,10 +130,6 @@ def _one_slot_earlier(
 def _given(circuits: Circuits, optics: Optics) -> Table:
     rows = {(row.slot, row.rack, row.to): row.link for row in optics.table}
     return table_of(circuits, lambda slot, rack, last: rows.get((slot + 1, rack, last)))
-
-
-def _straight(circuits: Circuits, slot: int, rack: str, last: str) -> str | None:
-    return next((link for link, peer in sorted(circuits.neighbours[slot][rack].items()) if peer == last), None)
 
 
 _ROUTINGS: dict[str, Callable[[Circuits], Routed]] = {

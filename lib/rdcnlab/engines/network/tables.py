@@ -12,7 +12,7 @@ from rdcnlab.scenario.circuits import Circuits
 Links = tuple[str | None, ...]
 #: ``table[rack, receiver's rack]``.
 Table = Mapping[tuple[str, str], Links]
-#: ``way(n, rack, sender's rack, receiver's rack)``: what packets in a rack do that belong to a flow with way n.
+#: ``way(n, rack, sender's rack, receiver's rack)``: what packets in a rack do that belong to flow n of the scenario.
 WayOf = Callable[[int, str, str, str], Links]
 
 
@@ -27,8 +27,8 @@ class Routed:
     own : mapping or None
         For packets of the rack's own hosts.
     way : callable or None
-        With several ways between two racks: what packets do that belong to a flow with the n-th way, n from 0. Packets
-        of no flow follow `every`.
+        With several ways between two racks: what packets do that belong to flow n of the scenario, n from 0. Packets of
+        no flow follow `every`.
     """
 
     every: Table
@@ -45,6 +45,11 @@ def table_of(circuits: Circuits, step: Callable[[int, str, str], str | None]) ->
         for last in circuits.racks
         if rack != last
     }
+
+
+def straight(circuits: Circuits, slot: int, rack: str, last: str) -> str | None:
+    """Return the uplink with a circuit from one rack to another in a slot; None if there is none."""
+    return next((link for link, peer in sorted(circuits.neighbours[slot][rack].items()) if peer == last), None)
 
 
 def distances(circuits: Circuits, slot: int) -> dict[tuple[str, str], int]:

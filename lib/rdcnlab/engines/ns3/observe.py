@@ -53,8 +53,10 @@ def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]])
         A file has unexpected content.
     """
     seen = {name: read(directory / f"{name}.records", fields) for name, fields in FIELDS.items()}
+    network = compile_network(scenario)
+    slots = seen["slots"]
     records = Records(
-        slots=seen["slots"],
+        slots=slots[~np.isin(slots["class"], network.turning)],
         arrivals=seen["came"],
         departures=seen["left"],
         dropped=seen["dropped"],
@@ -68,7 +70,7 @@ def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]])
         snapshots=counts(directory, "left", SNAPSHOTS, ".seen"),
         counters=counters(scenario, found),
     )
-    return observation.tables(compile_network(scenario), records, flows(scenario, found))
+    return observation.tables(network, records, flows(scenario, found))
 
 
 def counters(scenario: Scenario, found: Sequence[dict[str, int]]) -> dict[str, dict[str, int]]:

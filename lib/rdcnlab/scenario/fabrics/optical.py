@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from rdcnlab.fields.quantities import Duration, FieldError, Listed, whole
 from rdcnlab.scenario.fabrics.base import Uplinked, place_hosts
 from rdcnlab.scenario.fabrics.rotor import matchings
-from rdcnlab.scenario.optics import CircuitDuration, HopCost, Routing
+from rdcnlab.scenario.optics import CircuitDuration, HopCost, Routing, Split
 from rdcnlab.scenario.queue import Queue, QueueLimit
 from rdcnlab.scenario.user_file import DIRECTORY
 
@@ -40,7 +40,7 @@ class Optical(Uplinked):
 
     Parameters
     ----------
-    routing, queue, ways, hop_cost : str, Queue, int, int or None
+    routing, queue, ways, hop_cost, split : str, Queue, int, int or None, str
         As in `Optics`.
     """
 
@@ -48,6 +48,7 @@ class Optical(Uplinked):
     queue: QueueLimit = Queue(bytes=1_000_000)
     ways: Annotated[int, whole(1, 16)] = 4
     hop_cost: HopCost | None = None
+    split: Split = "slot"
 
     def slots(self) -> Sequence[Slot]:
         """Return the slots, with their dark times as slots of their own."""
@@ -70,7 +71,7 @@ class Optical(Uplinked):
                 }
                 for slot in self.slots()
             ],
-            **self.model_dump(mode="json", include={"routing", "queue", "ecn_threshold", "ways", "hop_cost"}),
+            **self.model_dump(mode="json", include={"routing", "queue", "ecn_threshold", "ways", "hop_cost", "split"}),
         }
         if self.directed:
             circuits["directed"] = True

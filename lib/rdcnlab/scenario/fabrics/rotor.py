@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import model_validator
 
-from rdcnlab.fields.quantities import Duration, Mtu, Rate, SlotDuration, whole
+from rdcnlab.fields.quantities import Duration, FieldError, Mtu, Rate, SlotDuration, whole
+from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario.fabrics.base import PACKET, Uplinked, place_hosts
 from rdcnlab.scenario.queue import Buffer, Queue, QueueLimit
 from rdcnlab.scenario.timetable import DARK
@@ -42,6 +43,10 @@ class Rotor(Uplinked):
         What may wait at the packet switch for one rack.
     host_buffer : Queue
         What may wait in a rack for the line of one of its hosts.
+    echo : int or None
+        For reTCP, with `packet_rate`: a rack sets the ECE flag of packets that come from another rack while its own
+        packets to that rack have the circuit, and so many ns before. Senders with the congestion control ``retcp`` read
+        the flag of ACKs as "a circuit is up". None: no flag is set.
     """
 
     mtu: Mtu = 9000
@@ -53,11 +58,15 @@ class Rotor(Uplinked):
     packet_rate: Rate | None = None
     packet_delay: Duration = 20_000
     packet_buffer: Buffer = Queue(bytes=1_000_000)
+    echo: Duration | None = None
 
     @model_validator(mode="after")
     def _turns(self) -> Rotor:
         self.check_uplinks()
         self.check_night(self.night)
+        if self.echo is not None and self.packet_rate is None:
+            allowed = "with a packet_rate: without a packet network, no packet leaves before its circuit is up"
+            raise FieldError("echo", DURATION.format(self.echo), allowed)
         return self
 
     def data(self) -> dict[str, Any]:
@@ -93,9 +102,16 @@ class Rotor(Uplinked):
                         "pair": [racks[source], racks[target]],
                         "slots": [slot for slot in slots if slot["duration"]],
                         **limits,
+                        **self._echo(source, target),
                     }
                 )
         return schedules
+
+    def _echo(self, source: int, target: int) -> dict[str, Any]:
+        """Return when packets from one rack to another carry reTCP's flag: while those they acknowledge have a circuit."""
+        if self.echo is None:
+            return {}
+        return {"echo": {"of": f"r{target + 1}-r{source + 1}", "in_advance": self.echo}}
 
 
 def matchings(count: int) -> Iterator[list[tuple[int, int]]]:

@@ -78,7 +78,7 @@ def probes(network: Network, switches: Switches) -> list[dict[str, Any]]:
             min(marked, _in_interval(network)) if counts else marked,
             dequeue_filter if counts else packet_filter,
         ),
-        "ocs_slot": (36, _slot_changes(network), ""),
+        "ocs_slot": (36, _slot_changes(network), _turned(network)),
     }
     if scenario.probes.packets:
         events["ocs_enqueue"] = (36, packets * 3 // 2 * places, dequeue_filter)
@@ -257,9 +257,21 @@ def _marks(network: Network) -> bool:
     )
 
 
+def _turned(network: Network) -> str:
+    """Return the trace filter for changes of slots that are events; see `Network.turning`."""
+    unseen = network.turning
+    return f"class < {unseen[0]} || class > {unseen[-1]}" if unseen else ""
+
+
 def _slot_changes(network: Network) -> int:
     """Return an upper bound of slot changes until the limit."""
-    ways = [step.durations for way in network.ways for step in way.steps.values()]
+    unseen = {network.classes.schedules[number].name for number in network.turning}
+    ways = [
+        step.durations
+        for way in network.ways
+        if way.schedule is None or way.schedule.name not in unseen
+        for step in way.steps.values()
+    ]
     steps = [durations for durations in (*ways, *(one.step.durations for one in network.lights)) if len(durations) > 1]
     by_timetable = sum(len(times) * (network.scenario.limit // sum(times) + 1) for times in steps)
     return min(1000 + demand.most_changes(network) + by_timetable, 4_000_000)
