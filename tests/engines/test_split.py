@@ -156,7 +156,7 @@ def test_each_packet_takes_another_circuit_than_the_one_before(run_guest: RunGue
     flows = [{**udp, "burst": 1000, "interval": "1 s"}]
     data = {"network": network, "flows": flows, "limit": "10 ms", "probes": {"packets": True}}
     made = Scenario.from_dict(data)
-    (queue,) = [one for one in compile_network(made).waiting if (one.rack, one.last, one.own) == ("rack1", "rack3", True)]
+    (queue,) = [one for one in compile_network(made).waiting if one.schedule.name == "rack1>>rack3"]
     begins = list(itertools.accumulate(queue.step.durations, initial=0))
     seen = run_guest(made).tables
     assert seen["flows"]["received_B"].iloc[0] == 1472 * 1000

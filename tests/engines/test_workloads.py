@@ -9,6 +9,7 @@ import pytest
 
 from rdcnlab.engines.kernel.observe import limited
 from rdcnlab.engines.kernel.plan.flows import by_loop
+from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.ideal import ideal_ns
 from tests.engines.conftest import RunGuest
@@ -127,3 +128,39 @@ def test_flows_of_mptcp_that_are_drawn_have_a_subflow_for_each_network_and_end(r
     assert flows["finished"].all()
     assert list(flows["received_B"]) == [flow.size for flow in scenario.flows]
     assert {flow.protocol for flow in drawn(count=2).flows} == {"tcp"}
+
+
+@pytest.mark.slow
+def test_retcp_that_is_drawn_follows_the_circuit_of_each_pair_of_racks(run_guest: RunGuest) -> None:
+    """Windows double with the first ACK that passes the sender's rack while its pair has the circuit, and no earlier."""
+    network = {"fabric": "rotor", "racks": 4, "hosts": 1, "mtu": "1500 B", "rate": "40 Gb/s", "host_rate": "40 Gb/s",
+               "packet_rate": "10 Gb/s", "queue": "200 packets"}  # fmt: skip
+    workload = {"name": "w", "pattern": "stride", "sizes": "100 MB", "arrivals": "once", "cc": "retcp"}
+    data = {"network": {**network, "echo": "0 ns"}, "workloads": [workload], "limit": "12 ms", "probes": {"tcp": "ack"}}
+    scenario = Scenario.from_dict(data)
+    tcp = run_guest(scenario).tables["tcp"]
+    jumps = 0
+    for flow in scenario.flows:
+        schedule = scenario.schedule(flow)
+        assert schedule is not None
+        before = sum(slot.duration for slot in schedule.slots[: [slot.tdn for slot in schedule.slots].index(1)])
+        of = tcp[tcp["flow"] == flow.name]
+        into = of["t_ns"][of["cwnd"] >= 1.9 * of["cwnd"].shift()] % schedule.cycle
+        assert ((into >= before) & (into < before + 40_000)).mean() > 0.7
+        jumps += len(into)
+    # 20 weeks of four flows; in recovery the window does not change
+    assert jumps > 20
+    plain = run_guest(Scenario.from_dict({**data, "network": network})).tables["tcp"]
+    assert not (plain["cwnd"] >= 1.9 * plain.groupby("flow", observed=True)["cwnd"].shift()).sum() > jumps // 4
+
+
+@pytest.mark.slow
+def test_quic_that_is_drawn_delivers_one_flow_to_each_host(run_guest: RunGuest) -> None:
+    if quic.missing():
+        pytest.skip(f"{', '.join(quic.missing())}: {quic.REMEDY}")
+    fields = {"protocol": "quic", "pattern": "permutation", "arrivals": "once", "sizes": "200 kB"}
+    flows = run_guest(drawn(**fields)).tables["flows"]
+    assert flows["finished"].all()
+    assert len(flows) == 4
+    # payload of UDP, with QUIC's own headers
+    assert ((flows["received_B"] >= 200_000) & (flows["received_B"] < 220_000)).all()

@@ -174,3 +174,14 @@ def test_campaigns_warn_once_and_items_do_not(store: Store, fake_engine: None, p
         warnings.simplefilter("error", HintWarning)
         campaign([base], store=store, progress=False, hints=False)
         aykurt.fig4(profile="quick", periods_ms=[10]).run(store=store, progress=False)
+
+
+def test_retcp_whose_flag_nobody_sets() -> None:
+    network = {"fabric": "rotor", "racks": 4, "mtu": "1500 B", "packet_rate": "10 Gb/s"}
+    flow = {"name": "f", "src": "h1", "dst": "h5", "cc": "retcp"}
+    caution = only(made(network, flow))
+    assert caution.field == "flows.f.cc"
+    assert "no switch sets the flag of reTCP in ACKs of flow f" in caution.text
+    assert "echo of the fabric" in caution.cure
+    assert not cautions(made({**network, "echo": "0 ns"}, flow))
+    assert "back" in only(made("dumbbell", {**DCTCP, "cc": "retcp"})).cure

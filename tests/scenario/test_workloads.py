@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario, distributions
 from rdcnlab.scenario.workloads.drawing import MOST_FLOWS
@@ -250,3 +251,39 @@ def test_buffers_by_name_are_sizes() -> None:
         InputError, match=r"transport\.buffers: there is no size of buffers 'larg'\. Did you mean 'large'"
     ):
         Scenario.from_dict({**base, "transport": {"buffers": "larg"}})
+
+
+# Transports ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_rotor_sets_the_flag_of_retcp_for_each_pair_of_racks() -> None:
+    network = {"fabric": "rotor", "racks": 4, "packet_rate": "10 Gb/s", "echo": "150 us"}
+    schedules = {one.name: one.echo for one in scenario(network=network, cc="retcp", pattern="racks").network.schedules}
+    assert len(schedules) == 4 * 3
+    for name, echo in schedules.items():
+        first, last = name.split("-")
+        assert echo is not None
+        assert (echo.of, echo.tdn, echo.in_advance) == (f"{last}-{first}", 1, 150_000)
+    assert "with a packet_rate" in refusal(network={"fabric": "rotor", "echo": "0 ns"}, cc="retcp")
+    assert "set no flags for reTCP" in refusal(network={"fabric": "rotornet"}, cc="retcp")
+
+
+def test_mptcp_needs_pairs_at_two_switches() -> None:
+    network = {"fabric": "rotor", "racks": 4, "packet_rate": "10 Gb/s"}
+    data = {"network": network, "limit": "1 s", "notify": {}}
+    workload = {"name": "w", "sizes": "10 kB", "arrivals": "once", "protocol": "mptcp"}
+    with pytest.raises(InputError, match=r"are both at rack.*pattern: racks draws pairs at two switches"):
+        Scenario.from_dict({**data, "workloads": [{**workload, "pattern": "all-to-all"}]}, text=True)
+    assert len(Scenario.from_dict({**data, "workloads": [{**workload, "pattern": "racks"}]}, text=True).flows) == 1
+
+
+def test_a_host_receives_one_flow_over_quic() -> None:
+    once = scenario(protocol="quic", pattern="permutation", arrivals="once")
+    assert {flow.protocol for flow in once.flows} == {"quic"}
+    quic.check(once)
+    with pytest.raises(InputError) as caught:
+        quic.check(scenario(protocol="quic", pattern="all-to-all", arrivals="once"))
+    assert "both go to h" in str(caught.value)
+    assert "a permutation or stride, with arrivals: once" in str(caught.value)
+    assert "quic has no dctcp" in refusal(protocol="quic", cc="dctcp")
+    assert "with quic" in refusal(protocol="quic", rounds=3)

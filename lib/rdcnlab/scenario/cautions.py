@@ -64,7 +64,7 @@ def cautions(scenario: Scenario) -> tuple[Caution, ...]:
     """
     if scenario.switch.program is not None or scenario.switch.controller is not None:
         return ()
-    found = [*_no_marks(scenario), *_buffers(scenario), *_no_room(scenario), *_detours(scenario)]
+    found = [*_no_marks(scenario), *_no_flags(scenario), *_buffers(scenario), *_no_room(scenario), *_detours(scenario)]
     return tuple(dict.fromkeys(found))
 
 
@@ -93,6 +93,24 @@ def _no_marks(scenario: Scenario) -> Iterator[Caution]:
         else:
             cure = f"Set network.hosts.{first.dst}.port.ecn_threshold, such as 100 kB"
         yield Caution(f"flows.{first.name}.cc", text, cure)
+
+
+def _no_flags(scenario: Scenario) -> Iterator[Caution]:
+    """Find that there are flows of reTCP, and ACKs of none of them ever carry its flag."""
+    backs = {flow.name: scenario.schedule(flow, back=True) for flow in scenario.flows if flow.cc == "retcp"}
+    scheduled = {name: back for name, back in backs.items() if back is not None}
+    if not backs or any(back.echo is not None for back in scheduled.values()):
+        return
+    name = next(iter(scheduled or backs))
+    text = (
+        f"no switch sets the flag of reTCP in ACKs of flow {name}, so its window does not change with a circuit: it is "
+        "reno"
+    )
+    if scheduled:
+        cure = f"Set echo of the fabric, such as 0 ns, or echo of the schedule {scheduled[name].name}"
+    else:
+        cure = "Let its ACKs follow a schedule (back) that has echo: {of: the schedule of its data}"
+    yield Caution(f"flows.{name}.cc", text, cure)
 
 
 def _is_marked(scenario: Scenario, flow: Flow) -> bool:

@@ -63,8 +63,7 @@ class Circuits:
 
         def parts(length: int) -> list[int]:
             return [
-                max(duration // length, 1) if cut else 1
-                for duration, cut in zip(self.durations, several, strict=True)
+                max(duration // length, 1) if cut else 1 for duration, cut in zip(self.durations, several, strict=True)
             ]
 
         length = part

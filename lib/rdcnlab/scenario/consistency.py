@@ -319,6 +319,13 @@ def _check_subflows(scenario: Scenario, where: str, flow: Flow) -> None:
             f"a schedule whose slots have 2 to {MOST_SUBFLOWS} networks, tdn 0, 1 and so on, with mptcp, or {flow.src} "
             f"or {flow.dst} with several lines (of, in network.hosts)"
         )
+        at, same = (network.host(host).at for host in (flow.src, flow.dst))
+        if flow.workload is not None and at is not None and at == same:
+            reason = (
+                f"{flow.src} and {flow.dst} are both at {at}, so their packets follow no schedule, whose networks "
+                "mptcp uses; pattern: racks draws pairs at two switches"
+            )
+            raise FieldError(f"{where}.pattern", "given", "racks, with mptcp", reason=reason)
         raise FieldError(f"{where}.path", str(flow.path), allowed)
     if scenario.mptcp.isolation != "none" and (back is None or back.tdns != path.tdns):
         allowed = f"a schedule with the networks of the path, with mptcp.isolation {scenario.mptcp.isolation}"

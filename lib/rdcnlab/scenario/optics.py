@@ -80,10 +80,10 @@ class Optics(Frozen):
     routing : {'direct', 'vlb', 'shortest', 'earliest', 'ksp', 'ucmp', 'table'}
         Where packets go that are in a rack. ``direct``: they wait for the circuit to the receiver's rack. ``vlb``
         (Valiant load balancing): packets of own hosts take any circuit that is up, and wait in the rack that they
-        reach for the direct one; see `split`. ``shortest``: the fewest circuits that are up in this slot; packets wait only if
-        there is no way. ``earliest``: they arrive in the earliest slot, with the fewest circuits. ``ksp``: flows are
-        spread over the shortest ways of each slot's circuits. ``ucmp``: flows are spread over all ways that cost
-        least, a circuit `hop_cost` and a slot of waiting its duration. ``table``: `table`.
+        reach for the direct one; see `split`. ``shortest``: the fewest circuits that are up in this slot; packets wait
+        only if there is no way. ``earliest``: they arrive in the earliest slot, with the fewest circuits. ``ksp``:
+        flows are spread over the shortest ways of each slot's circuits. ``ucmp``: flows are spread over all ways that
+        cost least, a circuit `hop_cost` and a slot of waiting its duration. ``table``: `table`.
     queue : Queue
         Limit of each queue; every rack has one for each other rack, ``RACK>RACK`` in tables, and with ``vlb`` a second
         one for packets of its own hosts, ``RACK>>RACK``.

@@ -166,8 +166,9 @@ class Network:
         if optics is None or optics.split != "packet":
             return range(0)
         # `waiting` yields the queues of own packets last, so their numbers follow each other
-        numbers = [self.classes.shared[self.switches.index(one.rack), one.schedule.name]
-                   for one in self.waiting if one.own]
+        numbers = [
+            self.classes.shared[self.switches.index(one.rack), one.schedule.name] for one in self.waiting if one.own
+        ]
         return range(min(numbers), max(numbers) + 1)
 
     @functools.cached_property

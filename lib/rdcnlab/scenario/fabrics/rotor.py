@@ -108,7 +108,7 @@ class Rotor(Uplinked):
         return schedules
 
     def _echo(self, source: int, target: int) -> dict[str, Any]:
-        """Return when packets from one rack to another carry reTCP's flag: while those they acknowledge have a circuit."""
+        """Return when packets from one rack to another carry reTCP's flag: while the other way has a circuit."""
         if self.echo is None:
             return {}
         return {"echo": {"of": f"r{target + 1}-r{source + 1}", "in_advance": self.echo}}

@@ -113,9 +113,10 @@ class Workload(Frozen):
         ns after the start of the scenario between which flows start; `until` None: the scenario's limit.
     at_most : int or None
         Bytes to which larger flows are cut.
-    protocol : {'tcp', 'mptcp'}
+    protocol : {'tcp', 'mptcp', 'quic'}
         As in `Flow`. With ``mptcp`` each pair of hosts needs a schedule with several networks, or a host with several
-        lines.
+        lines. With ``quic`` each host receives one flow at most, because each flow has two programs of its own: a
+        ``permutation`` or ``stride`` of which all flows start once.
     cc : str
         As in `Flow`.
     path, back : str or tuple of Slot
@@ -146,7 +147,7 @@ class Workload(Frozen):
     start: Annotated[Duration, omit_default] = 0
     until: Annotated[Duration | None, omit_default] = None
     at_most: Annotated[PositiveSize | None, omit_default] = None
-    protocol: Annotated[Literal["tcp", "mptcp"], omit_default] = "tcp"
+    protocol: Annotated[Literal["tcp", "mptcp", "quic"], omit_default] = "tcp"
     cc: Annotated[str, text(NAME_PATTERN, CC_ALLOWED, VARIANTS, CC_NOUN)] = "cubic"
     path: Annotated[Path, omit_default] = ECMP
     back: Annotated[Path, omit_default] = BYPASS

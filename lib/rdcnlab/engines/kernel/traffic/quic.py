@@ -47,9 +47,16 @@ def check(scenario: Scenario) -> None:
         if flow.protocol != "quic":
             continue
         if flow.dst in clients:
-            raise InputError.of(
-                f"flows[{number}].dst", flow.dst, f"another host than that of {clients[flow.dst]}, with quic"
+            reason = (
+                f"{clients[flow.dst]} and {flow.name} both go to {flow.dst}; with quic a host receives one flow, "
+                "because switches know the flow by the one port that its client program uses there"
             )
+            if flow.workload is None:
+                field, allowed = f"flows[{number}].dst", f"another host than that of {clients[flow.dst]}, with quic"
+            else:
+                field, allowed = f"workloads.{flow.workload}", "a permutation or stride, with arrivals: once"
+                reason += f"; {allowed}, has one flow for each host"
+            raise InputError.of(field, flow.dst, allowed, reason=reason)
         clients[flow.dst] = flow.name
     for number, flow in enumerate(scenario.flows):
         if flow.is_tcp and flow.initiator == "src" and flow.src in clients:
