@@ -110,15 +110,20 @@ def test_flows_of_two_racks_pass_all_racks(racks: int) -> None:
         assert all(abs(count - 60) < 4 * 7.8 for count in passed.values())
 
 
-def test_parts_last_as_long_as_full_frames_and_fit_into_the_kernel() -> None:
-    for racks, uplinks, frames in ((8, 4, 1), (16, 4, 1), (16, 2, 2)):
-        made = scenario("packet", racks=racks, uplinks=uplinks)
-        for queue in compile_network(made).waiting:
-            if queue.own:
-                lit = [d for link, d in zip(queue.step.targets, queue.step.durations, strict=True) if link is not None]
-                assert len(queue.step.targets) <= 1024
-                assert min(lit) >= frames * FRAME
-                assert min(lit) < (frames + 0.1) * FRAME
+@pytest.mark.parametrize(("racks", "uplinks", "frames"), [(4, 2, 4), (8, 4, 5), (8, 2, 6), (16, 4, 7)])
+def test_a_part_has_room_for_a_frame_of_each_queue_of_an_uplink(racks: int, uplinks: int, frames: int) -> None:
+    """Frames: one under way, of other racks, direct ones, and of a share of the racks - 2 other queues."""
+    made = scenario("packet", racks=racks, uplinks=uplinks)
+    optics = made.network.optics
+    assert optics is not None
+    cut = [queue for queue in compile_network(made).waiting if len(queue.step.targets) > len(optics.slots)]
+    assert all(queue.own for queue in cut)
+    assert len(cut) >= racks
+    for queue in cut:
+        targets, durations = queue.step.targets, queue.step.durations
+        lit = [length for link, length in zip(targets, durations, strict=True) if link is not None]
+        assert frames * FRAME - frames <= min(lit) < (frames + 1) * FRAME
+        assert len(targets) <= 1024
 
 
 def test_by_slot_is_the_default_and_changes_no_hash() -> None:
@@ -146,10 +151,10 @@ def test_by_flow_more_flows_than_rules_are_refused() -> None:
 
 
 @pytest.mark.guest
-def test_each_packet_takes_another_circuit_than_the_one_before(run_guest: RunGuest) -> None:
+def test_packets_of_one_flow_take_all_circuits_in_turn(run_guest: RunGuest) -> None:
     """UDP at the line's rate from rack 1 to rack 3, which has no direct circuit on the first of two days.
 
-    The four uplinks carry one frame of each four, in turn, and the frames pass four racks.
+    A frame takes the circuit of the part in which it leaves; on this day each of the four uplinks carries a quarter.
     """
     udp = {"name": "u", "src": "h1", "dst": "h3", "size": 1472 * 1000, "protocol": "udp"}
     network = {"fabric": "rotornet", "racks": 8, "uplinks": 4, "split": "packet", "queue": "40 MB"}
@@ -162,18 +167,17 @@ def test_each_packet_takes_another_circuit_than_the_one_before(run_guest: RunGue
     assert seen["flows"]["received_B"].iloc[0] == 1472 * 1000
     events = seen["events"]
     left = events[(events["event"] == "dequeue") & events["link"].str.startswith("up1-") & (events["flow"] == "u")]
-    cycle = sum(queue.step.durations)
     taken = []
     for instant, link in zip(left["t_ns"], left["link"], strict=True):
-        # the instant belongs to one part, and the frame takes the circuit of this part
-        into = instant % cycle
-        part = next(n for n, begin in enumerate(begins[1:]) if into < begin)
-        assert str(link).startswith(str(queue.step.targets[part]))
+        part = next(n for n, begin in enumerate(begins[1:]) if instant % begins[-1] < begin)
         taken.append(str(link).partition("@")[0])
+        assert taken[-1] == queue.step.targets[part]
     assert len(taken) == 1000
-    changes = sum(one != other for one, other in itertools.pairwise(taken[:100]))
-    assert changes >= 98
-    assert set(taken[:100]) == {f"up1-{n}" for n in (1, 2, 3, 4)}
+    bursts = [len(list(same)) for _, same in itertools.groupby(taken[:140])]
+    assert max(bursts) <= 6
+    shares = Counter(taken[:140])
+    assert set(shares) == {f"up1-{n}" for n in (1, 2, 3, 4)}
+    assert max(shares.values()) - min(shares.values()) <= 12
 
 
 @pytest.mark.guest
@@ -190,41 +194,67 @@ def test_packets_arrive_out_of_order_unless_a_flow_keeps_its_rack(run_guest: Run
     assert ahead["packet"] > ahead["slot"]
 
 
+def all_to_all(rate: str, **network: Any) -> Scenario:
+    """Return eight racks in which each sends to each other for six weeks of four days."""
+    flows = [
+        {"name": f"u{a}-{b}", "src": f"h{a}", "dst": f"h{b}", "protocol": "udp", "rate": rate, "until": "4.8 ms"}
+        for a, b in itertools.permutations(range(1, 9), 2)
+    ]
+    optical = {"fabric": "rotornet", "racks": 8, "uplinks": 2, "queue": "40 MB", "host_rate": "100 Gb/s", **network}
+    data = {"network": optical, "flows": flows, "limit": "4.8 ms", "probes": {"bin": "100 us"}}
+    return Scenario.from_dict(data)
+
+
+def weeks(seen: dict[str, Any]) -> tuple[list[int], Any]:
+    """Return the frames that receivers got in the last three weeks, and those of each flow then."""
+    got = seen["throughput"].query("where == 'receiver' and bin >= 24")
+    each = got.groupby("flow", observed=True)["packets"].sum()
+    return list(got.groupby(got["bin"] // 8)["packets"].sum()), each
+
+
 @pytest.mark.guest
-@pytest.mark.parametrize("split", ["slot", "packet", "flow"])
-def test_racks_that_all_send_share_half_of_all(run_guest: RunGuest, split: str) -> None:
-    """All to all at the line's rate in eight racks, against what the same circuits carry directly."""
-    volumes = {}
-    for routing in ("direct", "vlb"):
-        network = {"fabric": "rotornet", "racks": 8, "uplinks": 2, "routing": routing, "queue": "40 MB",
-                   "host_rate": "100 Gb/s", **({"split": split} if routing == "vlb" else {})}  # fmt: skip
-        flows = [
-            {"name": f"u{a}-{b}", "src": f"h{a}", "dst": f"h{b}", "size": 1472 * 1000, "protocol": "udp",
-             "burst": 1000, "interval": "1 s"}
-            for a, b in itertools.permutations(range(1, 9), 2)
-        ]  # fmt: skip
-        last = {"name": "end", "src": "h1", "dst": "h2", "size": "1 kB", "cc": "reno", "start": "4 ms"}
-        made = Scenario.from_dict({"network": network, "flows": [*flows, last], "limit": "9 ms"})
-        seen = run_guest(made).tables
-        # nothing is lost: what did not arrive waits
-        assert seen["queues"]["drops"].sum() == 0
-        volumes[routing] = seen["flows"].set_index("flow")["received_B"].drop("end").sum()
-    # a part of what is sent goes directly, so it is between a half and all
-    assert 0.5 <= volumes["vlb"] / volumes["direct"] < 0.85
+@pytest.mark.parametrize("split", ["slot", "packet"])
+def test_racks_that_send_less_than_half_of_what_circuits_carry_get_it(run_guest: RunGuest, split: str) -> None:
+    """Most packets pass two circuits, so little more than half of all can arrive, and less than that must.
+
+    Seven pairings on two rotors in four days: each pair has one day of 180 us, which is 147 frames of 1230.4 ns that
+    begin in it. 56 pairs are 8232 frames in a week of 800 us. At 0.8 Gb/s a pair sends 54 datagrams in a week, together 37 %.
+    """
+    seen = run_guest(all_to_all("0.8 Gb/s", split=split)).tables
+    assert seen["queues"]["drops"].sum() == 0
+    found, each = weeks(seen)
+    sent = 56 * 0.8e9 / 8 / 1472 * 800e-6
+    assert all(0.97 * sent < week < 1.03 * sent for week in found)
+    assert sent > 0.36 * 8232
+    # no rack comes last
+    assert len(each) == 56
+    assert each.min() > 0.85 * each.max()
+
+
+@pytest.mark.guest
+def test_direct_circuits_carry_all_that_fits_into_days(run_guest: RunGuest) -> None:
+    found, _ = weeks(run_guest(all_to_all("3 Gb/s", routing="direct")).tables)
+    assert found == [8232] * 3
 
 
 @pytest.mark.guest
 @pytest.mark.usefixtures("ns3_models")
 @pytest.mark.parametrize("split", ["packet", "flow"])
 def test_ns3_splits_as_the_kernel_does(run_guest: RunGuest, tmp_path: Path, split: str) -> None:
-    """A burst of UDP from one rack to another takes the same time to the last datagram, within 50 ns."""
+    """A burst of UDP from one rack to another: as many packets on each line in each part of 20 us."""
     udp = {"src": "h1", "dst": "h3", "size": 1472 * 300, "protocol": "udp", "burst": 300, "interval": "1 s"}
     network = {"fabric": "rotornet", "racks": 8, "uplinks": 4, "split": split, "queue": "40 MB"}
-    flows = [{**udp, "name": "u"}]
-    made = Scenario.from_dict({"network": network, "flows": flows, "limit": "10 ms"})
-    seen = run_guest(made).tables["flows"]
+    data = {"network": network, "flows": [{**udp, "name": "u"}], "limit": "10 ms", "probes": {"bin": "20 us"}}
+    made = Scenario.from_dict(data)
+    seen = run_guest(made).tables
     store = Store(tmp_path / "runs")
     (run,) = campaign([made.with_(**{"engine.kind": "ns3"})], store=store, workers=1, progress=False)
-    found = run.table("flows").to_pandas()
-    assert found["received_B"].iloc[0] == seen["received_B"].iloc[0] == 1472 * 300
-    assert found["fct_s"].iloc[0] == pytest.approx(seen["fct_s"].iloc[0], abs=50e-9)
+    found = {name: run.table(name).to_pandas() for name in ("flows", "throughput", "events")}
+    assert found["flows"]["received_B"].iloc[0] == seen["flows"]["received_B"].iloc[0] == 1472 * 300
+    counts = [
+        tables["throughput"].groupby(["where", "bin"], observed=True)["packets"].sum() for tables in (seen, found)
+    ]
+    assert len(counts[0]) > 20
+    # a frame at the border of two parts may be some nanoseconds earlier
+    assert counts[0].sub(counts[1], fill_value=0).abs().max() <= 1
+    assert set(found["events"]["flow"]) == set(seen["events"]["flow"])

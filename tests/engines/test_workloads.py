@@ -132,7 +132,7 @@ def test_flows_of_mptcp_that_are_drawn_have_a_subflow_for_each_network_and_end(r
 
 @pytest.mark.slow
 def test_retcp_that_is_drawn_follows_the_circuit_of_each_pair_of_racks(run_guest: RunGuest) -> None:
-    """Windows double with the first ACK that passes the sender's rack while its pair has the circuit, and no earlier."""
+    """Windows double with the first ACK that passes the sender's rack while its pair has the circuit."""
     network = {"fabric": "rotor", "racks": 4, "hosts": 1, "mtu": "1500 B", "rate": "40 Gb/s", "host_rate": "40 Gb/s",
                "packet_rate": "10 Gb/s", "queue": "200 packets"}  # fmt: skip
     workload = {"name": "w", "pattern": "stride", "sizes": "100 MB", "arrivals": "once", "cc": "retcp"}

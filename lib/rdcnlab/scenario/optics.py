@@ -100,8 +100,8 @@ class Optics(Frozen):
         With the routing ``ucmp``: what a circuit costs, in ns of waiting. None: the mean duration of a slot.
     split : {'slot', 'packet', 'flow'}
         With the routing ``vlb``: what decides which rack packets pass on their way. ``slot``: in each slot, all packets
-        to one rack take the same circuit. ``packet``: they take all circuits that are up in turn, each for as long as a
-        full frame takes. ``flow``: each flow passes one rack, and its packets wait for the circuit to that rack.
+        to one rack take the same circuit. ``packet``: they take all circuits that are up in turn, a few frames
+        each. ``flow``: each flow passes one rack, and its packets wait for the circuit to that rack.
     demand : OnDemand or None
         A controller that changes the circuits while the scenario runs. There is one slot then, with those that are up
         before its first decision, and the routing is ``direct``. Packets whose racks have no circuit take links that

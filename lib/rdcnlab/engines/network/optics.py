@@ -128,13 +128,21 @@ def waiting(scenario: Scenario) -> Iterator[Waiting]:
 
 
 def _circuits(network: ScenarioNetwork, optics: Optics) -> Circuits:
-    """Return the circuits in the slots of tables: with a split by packet, a slot lasts as long as a full frame."""
+    """Return the circuits in the slots of tables: with a split by packet, a slot is a part of a slot of the network.
+
+    A queue that comes to an uplink is served after those that were there. So a part must be long enough for a frame of
+    each: packets from other racks, those with the direct circuit, and a share of all other queues of the rack. One more
+    frame is under way when a part begins. With shorter parts the queues to the last racks would never be served.
+    """
     circuits = Circuits.of(network)
     if optics.split != "packet":
         return circuits
-    rates = [network.link(link).rate for links in uplinks(network).values() for link in links]
-    frame = -(-(network.mtu + network.overhead) * 8 * NS_PER_S // min(rates))
-    return circuits.divided(max(frame, LEAST_SLOT), MOST_SLOTS)
+    links = uplinks(network)
+    fewest = min(map(len, links.values()))
+    frames = 3 + -(-(len(links) - 2) // fewest)
+    rate = min(network.link(link).rate for some in links.values() for link in some)
+    part = -(-frames * (network.mtu + network.overhead) * 8 * NS_PER_S // rate)
+    return circuits.divided(max(part, LEAST_SLOT), MOST_SLOTS)
 
 
 def _waiting(
