@@ -132,7 +132,7 @@ def test_flows_of_mptcp_that_are_drawn_have_a_subflow_for_each_network_and_end(r
 
 @pytest.mark.slow
 def test_retcp_that_is_drawn_follows_the_circuit_of_each_pair_of_racks(run_guest: RunGuest) -> None:
-    """Windows double with the first ACK that passes the sender's rack while its pair has the circuit."""
+    """Windows double while the pair has its circuit, mostly with its first ACKs; its day is 30 % of the time."""
     network = {"fabric": "rotor", "racks": 4, "hosts": 1, "mtu": "1500 B", "rate": "40 Gb/s", "host_rate": "40 Gb/s",
                "packet_rate": "10 Gb/s", "queue": "200 packets"}  # fmt: skip
     workload = {"name": "w", "pattern": "stride", "sizes": "100 MB", "arrivals": "once", "cc": "retcp"}
@@ -146,7 +146,9 @@ def test_retcp_that_is_drawn_follows_the_circuit_of_each_pair_of_racks(run_guest
         before = sum(slot.duration for slot in schedule.slots[: [slot.tdn for slot in schedule.slots].index(1)])
         of = tcp[tcp["flow"] == flow.name]
         into = of["t_ns"][of["cwnd"] >= 1.9 * of["cwnd"].shift()] % schedule.cycle
-        assert ((into >= before) & (into < before + 40_000)).mean() > 0.7
+        assert ((into >= before) & (into < before + 200_000)).mean() > 0.9
+        # in recovery, the window doubles later on that day
+        assert ((into >= before) & (into < before + 10_000)).sum() >= 3
         jumps += len(into)
     # 20 weeks of four flows; in recovery the window does not change
     assert jumps > 20
