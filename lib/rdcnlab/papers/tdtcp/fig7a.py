@@ -9,6 +9,7 @@ from rdcnlab.analysis import figures, folded, tables
 from rdcnlab.analysis.measured import Measured, percent_above
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput
+from rdcnlab.papers.tdtcp.space import testbed_of
 from rdcnlab.runs.frame import Runs
 
 if TYPE_CHECKING:
@@ -50,6 +51,6 @@ class Fig7a(Throughput):
 
     def causes(self) -> list[Cause]:
         """Return the other testbed, on which these claims hold."""
-        if self.column != "text":
+        if testbed_of(self.column) != "text":
             return []
         return [Cause("over-mptcp", self.as_run), Cause("retcp-as-cubic", self.as_run)]

@@ -15,13 +15,16 @@ from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput
 from rdcnlab.papers.tdtcp.space import (
+    DELAYS_US,
     FORMER_RTT_US,
+    LATE_US,
     RTT_US,
     Difference,
     equal_rtts,
     late,
     late_at_former_rtt,
     rtt_text,
+    testbed_of,
 )
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -36,31 +39,41 @@ Microseconds = Annotated[tuple[Annotated[int, whole(15, 100)], ...], Listed]
 class Fig8a(Throughput):
     """Sequence graphs; and goodput by the RTT of both networks and by the delay of notifications, which are not stated.
 
-    The graphs have the RTT of the column (`space.RTT_US`), and hosts are notified at once.
+    The graphs have the RTT of the column (`space.RTT_US`), and hosts are notified at once or as late as the column
+    says (`space.LATE_US`).
 
     Parameters
     ----------
     rtts_us : tuple of int
         RTTs of both networks with reTCPdyn.
     compared_us : tuple of int or None
-        RTTs of both networks with all variants, beside that of the column. None means none in the quick profile, and in
-        the paper profile the one at which the figure was judged before.
-    delays_us : tuple of int
-        Delays of notifications with TDTCP.
+        RTTs of both networks with all variants, beside that of the column. None means none in the quick profile and in
+        columns whose hosts are notified late, otherwise the one at which the figure was judged before.
+    delays_us : tuple of int or None
+        Delays of notifications with TDTCP. None means none in the quick profile, and in the paper profile the
+        candidates (`space.DELAYS_US`) that are smaller than the delay of the column.
     """
 
     difference: ClassVar[Difference] = "bandwidth"
 
     rtts_us: Microseconds = (20, 40, 55, 70, 85, 100)
     compared_us: Microseconds | None = None
-    delays_us: Microseconds = ()
+    delays_us: Microseconds | None = None
 
     @property
     def compared(self) -> tuple[int, ...]:
         """RTTs of both networks with all variants, beside that of the column."""
         if self.compared_us is not None:
             return self.compared_us
-        return (FORMER_RTT_US,) if self.profile == "paper" else ()
+        return (FORMER_RTT_US,) if self.profile == "paper" and self.column not in LATE_US else ()
+
+    @property
+    def delays(self) -> tuple[int, ...]:
+        """Delays [us] of notifications with TDTCP, beside that of the column."""
+        if self.delays_us is not None:
+            return self.delays_us
+        used_us = LATE_US.get(self.column, 0) if self.profile == "paper" else 0
+        return tuple(delay for delay in DELAYS_US if delay < used_us)
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -69,7 +82,7 @@ class Fig8a(Throughput):
         compared = self.compared
         rtts = {name: (*compared, *(self.rtts_us if name == _SWEPT else ())) for name in self.variants}
         swept = [f"{name} {rtt} us" for name in self.variants for rtt in dict.fromkeys(rtts[name]) if rtt != own]
-        delays = self.delays_us if "tdtcp" in self.variants else ()
+        delays = self.delays if "tdtcp" in self.variants else ()
         return (*self.variants, *swept, *(f"tdtcp {delay} us late" for delay in delays))
 
     def case(self, name: str) -> Scenario:
@@ -121,7 +134,7 @@ class Fig8a(Throughput):
     def delayed(self, goodput: pd.DataFrame) -> dict[int, Measured]:
         """Measure by delay [us] of notifications how far CUBIC and DCTCP are below TDTCP, at the RTT of the column."""
         here = self.at_rtt(goodput, RTT_US[self.column]).drop(index="tdtcp", errors="ignore")
-        delayed = {delay: goodput[goodput.index == f"tdtcp {delay} us late"] for delay in self.delays_us}
+        delayed = {delay: goodput[goodput.index == f"tdtcp {delay} us late"] for delay in self.delays}
         return {
             delay: _below(pd.concat([here, rows.rename(index={rows.index[0]: "tdtcp"})]))
             for delay, rows in delayed.items()
@@ -137,8 +150,10 @@ class Fig8a(Throughput):
 
     def causes(self) -> list[Cause]:
         """Return the artefact's testbed; there, an experiment on the effect of late notifications."""
-        if self.column == "text":
+        if testbed_of(self.column) == "text":
             return [Cause("retcp-as-cubic", self.as_run)]
+        if self.column in LATE_US:
+            return []
         variants = ("tdtcp", "cubic", "dctcp")
         return [
             Cause(

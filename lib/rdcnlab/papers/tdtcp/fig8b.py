@@ -9,7 +9,7 @@ from rdcnlab.analysis import folded
 from rdcnlab.analysis.measured import Measured, lowest
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy
-from rdcnlab.papers.tdtcp.space import FORMER_RTT_US, Difference, equal_rtts, late_at_former_rtt, rtt_text
+from rdcnlab.papers.tdtcp.space import FORMER_RTT_US, LATE_US, Difference, equal_rtts, late_at_former_rtt, rtt_text
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -27,8 +27,11 @@ class Fig8b(Occupancy):
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Names of the cases: the variants; in the paper profile also with the RTT at which they were judged before."""
-        former = self.variants if self.profile == "paper" else ()
+        """Names of the cases: the variants; in the paper profile also with the RTT at which they were judged before.
+
+        Columns whose hosts are notified late have only the variants: nothing was judged in them before.
+        """
+        former = self.variants if self.profile == "paper" and self.column not in LATE_US else ()
         return (*self.variants, *(f"{variant}{_FORMER}" for variant in former))
 
     def case(self, name: str) -> Scenario:
@@ -53,7 +56,9 @@ class Fig8b(Occupancy):
         return self.caption(folded.plot_queues(lengths, self.first, "circuit"), runs, rtt_text(self.column))
 
     def causes(self) -> list[Cause]:
-        """Return an experiment on the effect of late notifications on TDTCP's queue."""
+        """Return an experiment on the effect of late notifications on TDTCP's queue; with them, the other queues."""
+        if self.column in LATE_US:
+            return [Cause("tdtcp-lowest", self, self.without_mptcp)]
         variants = tuple(name for name in self.variants if name != "mptcp")
         delayed = self.with_parameters(variants=variants, changes=late_at_former_rtt(self.first))
         # without MPTCP, whose queue is shorter in any case, there is no verdict on the claim

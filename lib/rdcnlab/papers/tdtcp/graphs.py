@@ -13,7 +13,7 @@ from pydantic import Field
 from rdcnlab.analysis import figures, folded
 from rdcnlab.analysis.folded import Case
 from rdcnlab.analysis.intervals import over_seeds
-from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.measured import Measured, lowest
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.tdtcp.space import RTT_US, Difference, Variant, equal_rtts, scenario
@@ -157,6 +157,10 @@ class Occupancy(Weeks):
     def waiting(self, runs: Runs, part_us: tuple[float, float] = (0.0, float("inf"))) -> pd.DataFrame:
         """Return by case the mean queue length in a part of each week; see `folded.waiting`."""
         return folded.waiting(self.lengths(runs), self.first, part_us)
+
+    def without_mptcp(self, runs: Runs) -> Measured:
+        """Measure by how much the queues of all others but MPTCP are above that of TDTCP: no verdict on a claim."""
+        return lowest(self.waiting(runs).drop(index="mptcp", errors="ignore"), "tdtcp")
 
     def longer(self, runs: Runs, case: str, part_us: tuple[float, float], than_us: tuple[float, float]) -> Measured:
         """Measure by how many packets a case's queue in one part of each week is above that in another part.
