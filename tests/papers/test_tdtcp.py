@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,32 @@ def test_the_rtt_of_figure_8_is_the_largest_at_which_retcpdyn_is_near_optimal(co
         rtt for rtt in space.STATED_RTTS_US if judge(claim, Measured.one(shares[rtt])).verdict is Verdict.REPRODUCED
     ]
     assert max(holding) == space.RTT_US[column]
+
+
+@pytest.mark.parametrize("column", space.LATE_US)
+def test_late_columns_differ_in_the_delay_of_notifications_only(column: str) -> None:
+    delay = f"{space.LATE_US[column]} us"
+    assert delay in next(each.title for each in tdtcp.fig7a.columns() if each.id == column)
+    for kind, notified in itertools.product((tdtcp.fig7a, tdtcp.fig8a), (True, False)):
+        variants = ["tdtcp", "mptcp"] if notified else ["cubic", "dctcp", "retcp", "retcpdyn"]
+        late, at_once = (kind(variants=variants, column=name) for name in (column, space.testbed_of(column)))
+        changed = {"notify.delay": delay} if notified else {}
+        assert [late.base(name) for name in variants] == [at_once.base(name).with_(**changed) for name in variants]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("column", space.LATE_US)
+def test_notifications_are_late_by_the_smallest_delay_at_which_others_are_little_below_tdtcp(
+    column: str, tmp_path: Path
+) -> None:
+    """Of `space.DELAYS_US`, on the shipped runs."""
+    item = tdtcp.fig8a(profile="paper", column=column)
+    runs = item.stored_runs(Store(tmp_path / "runs"))
+    assert runs is not None
+    (claim,) = (claim for claim in item.claims.claims if claim.id == "slightly-below")
+    assert column in claim.calibrates
+    goodput = item.goodput(runs)
+    smaller = item.delayed(goodput)
+    assert set(smaller) == {delay for delay in space.DELAYS_US if delay < space.LATE_US[column]}
+    assert [delay for delay, found in smaller.items() if judge(claim, found).verdict is Verdict.REPRODUCED] == []
+    assert judge(claim, item.measure(runs)["slightly-below"]).verdict is Verdict.REPRODUCED
