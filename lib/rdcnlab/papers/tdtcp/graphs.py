@@ -16,7 +16,7 @@ from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, lowest
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.item import Item
-from rdcnlab.papers.tdtcp.space import RTT_US, Difference, Variant, equal_rtts, scenario
+from rdcnlab.papers.tdtcp.space import RTT_US, Difference, Variant, equal_rtts, scenario, testbed_of
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import ACKNOWLEDGED, Part
 from rdcnlab.scenario import Scenario
@@ -64,6 +64,11 @@ class Weeks(Item):
     def as_run(self) -> Self:
         """The same item on the testbed that the artefact ran, for causes that this testbed shows."""
         return self.with_parameters(column="artefact", profile=self.profile, seeds=self.seeds)
+
+    @property
+    def at_once(self) -> Self:
+        """The same item with hosts that are notified at once, for causes in the columns where they are late."""
+        return self.with_parameters(column=testbed_of(self.column), profile=self.profile, seeds=self.seeds)
 
     def base(self, variant: str) -> Scenario:
         """Return the scenario of a variant, in network time, with the first seed."""
