@@ -24,7 +24,6 @@ from rdcnlab.papers.tdtcp.space import (
     late,
     late_at_former_rtt,
     rtt_text,
-    testbed_of,
 )
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -149,11 +148,11 @@ class Fig8a(Throughput):
         return "; ".join(f"{name}: {measurement.text('%')}" for name, measurement in parts.items() if measurement.cases)
 
     def causes(self) -> list[Cause]:
-        """Return the artefact's testbed; there, an experiment on the effect of late notifications."""
-        if testbed_of(self.column) == "text":
+        """Return the artefact's testbed; there, and where hosts are late, experiments on the delay of notifications."""
+        if self.column == "text-late":
+            return [Cause("mptcp-last", self.at_once), Cause("retcp-as-cubic", self.as_run)]
+        if self.column == "text":
             return [Cause("retcp-as-cubic", self.as_run)]
-        if self.column in LATE_US:
-            return []
         variants = ("tdtcp", "cubic", "dctcp")
         return [
             Cause(
