@@ -282,6 +282,17 @@ def test_a_network_that_never_changes_shows_ways_without_an_axis_of_time() -> No
     assert "bottleneck" in [text.get_text() for text in ax.texts]
 
 
+def test_over_circuits_a_way_is_one_of_several() -> None:
+    network = {"fabric": "rotornet", "racks": 4, "routing": "vlb", "split": "packet"}
+    asked = Shown.of(Scenario.from_dict({"network": network, "flows": [flow("f", src="h1", dst="h4")]}, text=True))
+    words = read(picture(asked))
+    assert "one of those that the circuits above give" in words
+    assert "nothing ever changes" not in words
+    assert "routing vlb by packet" in words
+    (row,) = rows.flows(asked)
+    assert str(row["there"]).startswith("such as up1-")
+
+
 def test_a_program_of_ones_own_decides() -> None:
     asked = Shown.of(Scenario.load("p4/examples/parity.yaml"))
     words = read(picture(asked))

@@ -155,6 +155,11 @@ class Optics(Frozen):
             raise FieldError("directed", False, allowed)
 
     @property
+    def summary(self) -> str:
+        """The routing in words, such as ``vlb by packet``."""
+        return f"{self.routing} by {self.split}" if self.routing == "vlb" else self.routing
+
+    @property
     def cycle(self) -> int:
         """Time in ns after which the circuits repeat."""
         return sum(slot.duration for slot in self.slots)

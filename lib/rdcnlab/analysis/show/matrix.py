@@ -98,7 +98,7 @@ def draw(figure: Drawing, network: Network, top: float, total: float) -> Axes:
         f"{_count(network) - len(rows)} more uplinks" if _count(network) > len(rows) else "",
     ]
     more = ", ".join(text for text in left_out if text)
-    title = f"circuits: the rack that each uplink leads to; {cycle}; routing {optics.routing}"
+    title = f"circuits: the rack that each uplink leads to; {cycle}; routing {optics.summary}"
     y = 1 - (top + 0.16) / total
     figure.text(0.15 / WIDTH, y, shorten(title, WIDTH - 0.3, NAME), fontsize=NAME, weight="bold", color=INK)
     if more:

@@ -250,12 +250,16 @@ def length(queue: Queue) -> str:
 
 
 def flows(shown: Shown) -> list[Row]:
-    """Return rows of flows: ``flows``, ``from``, ``to``, ``sends``, and the ways ``there`` and ``back``."""
+    """Return rows of flows: ``flows``, ``from``, ``to``, ``sends``, and the ways ``there`` and ``back``.
+
+    Over circuits, a way is one of those that they give in a cycle.
+    """
     rows = []
+    such = "" if shown.scenario.network.optics is None else "such as "
     for flow in shown.flows:
         forward, backward = (shown.way_of(flow, back=backward) for backward in (False, True))
         first = " (first subflow)" if has_more_subflows(shown, flow) else ""
-        rows.append((flow, in_words(shown, forward) + first, in_words(shown, backward) + first))
+        rows.append((flow, such + in_words(shown, forward) + first, such + in_words(shown, backward) + first))
     return [
         {
             "flows": compress(flow.name for flow, _, _ in alike),

@@ -237,7 +237,9 @@ def _static_row(shown: Shown, way: Way, length: int) -> Row:
 def _static_panel(shown: Shown, ways: list[Way]) -> Panel:
     rows = _merged([_static_row(shown, way, 1) for way in ways])
     visible = tuple(rows[:MOST_ROWS])
-    return Panel("Ways; nothing ever changes", 0, 0, visible, len(rows) - len(visible))
+    lit = shown.scenario.network.optics is not None
+    title = "Ways; each is one of those that the circuits above give" if lit else "Ways; nothing ever changes"
+    return Panel(title, 0, 0, visible, len(rows) - len(visible))
 
 
 def _by_program(shown: Shown, ways: Sequence[Way]) -> Panel:

@@ -146,7 +146,7 @@ def describe(shown: Shown) -> None:
     optics = shown.scenario.network.optics
     if optics is not None:
         cycles = [optics.cycle] if len(optics.slots) > 1 else []
-        typer.echo(f"circuits: {len(optics.slots)} slots, routing {optics.routing}")
+        typer.echo(f"circuits: {len(optics.slots)} slots, routing {optics.summary}")
         if optics.demand is not None:
             typer.echo(f"circuits on demand: {optics.demand.summary}")
     if not shown.own_programs:
