@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from rdcnlab.app.cli import ship
+from rdcnlab.app.cli.papers import ship
 from rdcnlab.app.report import page
 from rdcnlab.app.site.stored import judge
 from rdcnlab.fields.errors import InputError

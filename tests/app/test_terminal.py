@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from typer.main import get_command
 
-from rdcnlab.app.cli import tools
+from rdcnlab.app.cli import ORDER, app, tools
 from rdcnlab.app.cli.tables import cell, tables
 from tests.app.test_cli import Run, here, rdcnlab
 
@@ -81,6 +82,11 @@ def test_help_says_each_command_in_a_whole_sentence(rdcnlab: Run, monkeypatch: p
     commands = rdcnlab("--help").stdout.partition("Commands:\n")[2].splitlines()
     assert [line.split()[0] for line in commands[:4]] == ["doctor", "run", "show", "plot"]
     assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
+
+
+def test_help_has_an_order_for_each_command() -> None:
+    commands = get_command(app).list_commands(None)  # type: ignore[attr-defined]
+    assert list(ORDER) == commands
 
 
 @pytest.mark.usefixtures("here")

@@ -179,9 +179,9 @@ class Hashes:
     Parameters
     ----------
     by_column : dict of str to set of str
-        Those of its own scenarios, by column.
+        Hashes of the item's own scenarios, by column.
     explaining : set of str
-        Those of its experiments of causes, in all columns.
+        Hashes of the scenarios of its experiments on causes, in all columns.
     """
 
     by_column: Mapping[str, set[str]]
@@ -199,7 +199,7 @@ class Hashes:
 
     @property
     def own(self) -> set[str]:
-        """Those of its own scenarios in all columns."""
+        """Hashes of the item's own scenarios in all columns."""
         return set[str]().union(*self.by_column.values())
 
 

@@ -7,23 +7,34 @@ import json
 import signal
 import sys
 import warnings
-from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
-import yaml
 from typer.core import TyperGroup
 
 from rdcnlab import __version__
 from rdcnlab.app.cli import completion
 from rdcnlab.app.cli import kernel as cli_kernel
+from rdcnlab.app.cli import papers as cli_papers
 from rdcnlab.app.cli import plot as cli_plot
 from rdcnlab.app.cli import predict as cli_predict
 from rdcnlab.app.cli import runs as cli_runs
 from rdcnlab.app.cli import shell as cli_shell
 from rdcnlab.app.cli import tune as cli_tune
-from rdcnlab.app.cli.tools import OUT, Cluster, Force, Json, Output, parse_seeds, show, show_checks
+from rdcnlab.app.cli.tools import (
+    OUT,
+    Cluster,
+    Force,
+    Json,
+    Output,
+    ProfileName,
+    Workers,
+    parse_seeds,
+    profile_of,
+    show,
+    show_checks,
+)
 from rdcnlab.app.run_names import HELP as RUN_HELP
 from rdcnlab.fields.errors import HintWarning, InputError, RdcnlabError
 from rdcnlab.runs.campaign import campaign, cautions_of, hints_of
@@ -33,18 +44,19 @@ from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.system.progress import notice
 
 #: Commands in the order in which help lists them: what a newcomer needs first.
-_ORDER = (
+ORDER = (
     "doctor", "run", "show", "plot", "runs", "shell", "export", "reproduce", "score", "report", "verify", "notebooks",
     "predict", "tune", "site", "schema", "kernel", "bench", "ship",
 )  # fmt: skip
 
 
 class Commands(TyperGroup):
-    """The commands in the order of `_ORDER`."""
+    """The commands, which help lists in the order of `ORDER`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return their names."""
-        return sorted(super().list_commands(ctx), key=_ORDER.index)
+        """Return the names of the commands."""
+        place = {name: number for number, name in enumerate(ORDER)}
+        return sorted(super().list_commands(ctx), key=lambda name: place.get(name, len(place)))
 
 
 app = typer.Typer(
@@ -58,15 +70,11 @@ app.add_typer(cli_kernel.app, name="kernel")
 app.add_typer(cli_runs.app, name="runs")
 app.command("plot")(cli_plot.plot)
 app.command("shell")(cli_shell.shell)
+for command in (cli_papers.reproduce, cli_papers.score, cli_papers.report, cli_papers.site, cli_papers.notebooks):
+    app.command()(command)
+app.command(hidden=True)(cli_papers.ship)
 app.add_typer(cli_tune.app, name="tune")
 app.add_typer(cli_predict.app, name="predict")
-
-Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one on each core by default.")]
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[PAPER[/ITEM]]...", help="All by default.", autocompletion=completion.items),
-]
-ProfileName = Annotated[str, typer.Option(help="quick or paper.", autocompletion=lambda: ["quick", "paper"])]
 
 #: Exit code after Ctrl-C, as shells have it.
 _INTERRUPTED = 130
@@ -126,7 +134,7 @@ def run(
 ) -> None:
     """Run one scenario and print its flows. Profile quick cuts every flow to 64 MiB."""
     base = Scenario.load(scenario)
-    if _profile(profile) == "quick":
+    if profile_of(profile) == "quick":
         cuts = {f"flows.{flow.name}.size": min(flow.size, _QUICK_B) for flow in base.stated}
         cuts |= {f"workloads.{load.name}.at_most": min(load.at_most or _QUICK_B, _QUICK_B) for load in base.workloads}
         base = base.with_(**cuts)
@@ -181,97 +189,6 @@ def show_scenario(
 
 
 @app.command()
-def reproduce(
-    names: Names = None,
-    profile: ProfileName = "quick",
-    workers: Workers = None,
-    cluster: Cluster = None,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Change a parameter that all chosen items have."),
-    ] = None,
-    output: Output = Path("out"),
-    as_json: Json = False,
-) -> None:
-    """Execute notebooks: make missing runs, draw, score. After an interruption it continues where it stopped."""
-    from rdcnlab.app import scorecard
-    from rdcnlab.app.reproduce.all import Reproduced
-    from rdcnlab.app.reproduce.all import reproduce as execute
-    from rdcnlab.app.reproduce.ending import ending
-    from rdcnlab.papers import faces, select
-    from rdcnlab.papers.scored import Scorecard
-
-    parameters: dict[str, Any] = {"profile": _profile(profile), "workers": workers}
-    parameters.update(_assignment(text) for text in parameter or ())
-    kinds = select(names or [])
-
-    def ended(item: Reproduced) -> None:
-        if item.rows and not as_json:
-            faces.write(Scorecard(tuple(item.rows), legend=len(kinds) == 1))
-            typer.echo("\n" + "\n".join(str(path) for path in (item.notebook, *item.figures)) + "\n")
-
-    results = execute(
-        kinds, parameters, output, workers=workers, cluster=cluster, progress=not as_json,
-        beside=len(kinds) == 1 and not as_json, ended=ended,
-    )  # fmt: skip
-    if as_json:
-        show([row for item in results for row in item.rows], True)
-    elif len(results) > 1:
-        show([_summary(item) for item in results], False, "summary")
-        typer.echo("\n".join(scorecard.summary([row for item in results for row in item.rows])))
-    elif results[0].sentence:
-        faces.write(ending(results[0]))
-    failures = [item for item in results if item.error]
-    for failure in failures:
-        typer.echo(f"{failure.name}: {failure.error}", err=True)
-    if failures:
-        raise typer.Exit(1)
-
-
-def _summary(item: Any) -> dict[str, Any]:
-    """Return an item's line of the summary of a reproduction."""
-    verdicts = Counter(row["verdict"] for row in item.rows)
-    return {
-        "item": item.name,
-        "runs made": item.runs,
-        "time of runs [s]": round(item.wall_s, 1),
-        "verdicts": "failed" if item.error else ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()),
-    }
-
-
-@app.command()
-def score(
-    names: Names = None,
-    restated: Annotated[
-        bool, typer.Option("--restated", help="Only restated claims, with the verdict on the first wording.")
-    ] = False,
-    again: Annotated[bool, typer.Option("--again", help="Also judge items of which nothing changed.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Judge the papers' claims from stored runs.
-
-    Every claim is judged in every column, from the runs of the largest profile that is complete. An item is judged
-    again if its runs, the code, the claims or the libraries changed since the last time.
-    """
-    from rdcnlab.app import scorecard
-    from rdcnlab.app.site import stored
-    from rdcnlab.papers import faces, full_names
-
-    rows = stored.judge_all(full_names(names or []), Store(), again=again)
-    if restated:
-        show(scorecard.restated_claims(rows), as_json)
-        return
-    if as_json:
-        show(rows, as_json)
-        return
-    for card in scorecard.cards(rows):
-        faces.write(card)
-        typer.echo("")
-    faces.write(faces.terminal_legend(row["verdict"] for row in rows))
-    typer.echo("\n" + "\n".join(scorecard.summary(rows)))
-
-
-@app.command()
 def verify(
     sample: Annotated[int, typer.Option(min=1, help="Number of stored runs to run again.")] = 3,
     seed: Annotated[int, typer.Option(help="A different seed chooses different runs.")] = 0,
@@ -290,43 +207,6 @@ def verify(
     show(rows, as_json)
     if not all(row["same"] for row in rows):
         raise typer.Exit(1)
-
-
-@app.command()
-def report(names: Names = None, output: Output = Path("out")) -> None:
-    """Write one static page with every figure and verdict."""
-    from rdcnlab.app.report import write
-    from rdcnlab.papers import select
-
-    path = output / "report.html"
-    write(select(names or []), Store(), path)
-    typer.echo(path)
-
-
-@app.command()
-def site(names: Names = None, workers: Workers = None, output: Output = Path("out")) -> None:
-    """Build the web site: report, executed notebooks, documents.
-
-    Unchanged parts are not made again.
-    """
-    from rdcnlab.app.site.build import build
-    from rdcnlab.papers import select
-
-    built = build(select(names or []), Store(), output, workers=workers)
-    typer.echo(built.summary)
-    typer.echo(built.page)
-    if built.failed:
-        raise typer.Exit(1)
-
-
-@app.command()
-def notebooks(
-    directory: Annotated[Path, typer.Argument(help="Target directory; it must be empty or new.")] = Path("notebooks"),
-) -> None:
-    """Copy the notebooks out of the package, to open and change them."""
-    from rdcnlab.app.cli.copied import copy
-
-    typer.echo(f"jupyter lab {copy(directory)}")
 
 
 @app.command()
@@ -357,35 +237,6 @@ def schema() -> None:
     typer.echo(json.dumps(described(), indent=2))
 
 
-@app.command(hidden=True)
-def ship(
-    names: Annotated[
-        list[str],
-        typer.Argument(metavar="PAPER[/ITEM]...", help="As in aykurt/fig4.", autocompletion=completion.items),
-    ],
-    batch: Annotated[
-        bool, typer.Option("--batch", help="Add files with the runs that are not shipped yet; leave all others.")
-    ] = False,
-) -> None:
-    """Ship the stored runs of items (paper profile), the runs of their causes, and models. For maintainers.
-
-    A shipped run stays, unless there is a newer one. An item with missing runs gets no verdict.
-    """
-    from rdcnlab.app import shipping
-    from rdcnlab.papers import select
-
-    store = Store()
-    results = [shipping.ship(kind, store, batch=batch) for kind in select(names)]
-    if not any(result.runs for result in results):
-        reason = f"nothing is shipped, because {' '.join(names)} has no stored run of the paper profile"
-        raise InputError.of("PAPER[/ITEM]", " ".join(names), "items with a stored run", reason=reason)
-    for result in results:
-        typer.echo(f"{result.folder}: {result.written} of {result.runs} runs, the others are with other items")
-    incomplete = [message for result in results for message in result.incomplete]
-    if incomplete:
-        typer.echo(f"not complete: {'; '.join(incomplete)}")
-
-
 @app.command()
 def bench(
     engines: Annotated[
@@ -414,22 +265,6 @@ def bench(
     finally:
         # after Ctrl-C, or if a part fails, what was measured before
         show(rows, as_json)
-
-
-def _profile(name: str) -> str:
-    if name not in ("quick", "paper"):
-        raise InputError.unknown("--profile", name, ["quick", "paper"], "profile")
-    return name
-
-
-def _assignment(text: str) -> tuple[str, Any]:
-    name, sign, value = text.partition("=")
-    if not sign:
-        raise InputError.of("--parameter", text, "a name and a value, such as seeds=3")
-    try:
-        return name, yaml.safe_load(value)
-    except yaml.YAMLError:
-        raise InputError.of(f"--parameter {name}", value, "a YAML value") from None
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rdcnlab.app.cli import completion
 from rdcnlab.app.cli.tables import tables
 from rdcnlab.fields.errors import InputError
 
@@ -31,6 +32,12 @@ OUT = ("--out", "-o", "--output")
 Output = Annotated[Path, typer.Option(*OUT, help="Directory of the files that are written.")]
 #: Width of tables that are not printed to a terminal, in characters.
 _IN_A_FILE = 160
+Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one on each core by default.")]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[PAPER[/ITEM]]...", help="All by default.", autocompletion=completion.items),
+]
+ProfileName = Annotated[str, typer.Option(help="quick or paper.", autocompletion=lambda: ["quick", "paper"])]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite any file, not only one that rdcnlab has drawn.")]
 
 
@@ -79,3 +86,10 @@ def parse_seeds(text: str) -> list[int]:
             raise InputError.of("--seeds", text, "numbers and rising ranges, such as 1-30 or 1,4,7")
         seeds += range(first, last + 1)
     return seeds
+
+
+def profile_of(name: str) -> str:
+    """Return the name of a profile; raise InputError if there is none of this name."""
+    if name not in ("quick", "paper"):
+        raise InputError.unknown("--profile", name, ["quick", "paper"], "profile")
+    return name

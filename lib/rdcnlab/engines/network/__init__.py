@@ -158,9 +158,9 @@ class Network:
 
     @functools.cached_property
     def turning(self) -> range:
-        """Numbers of the classes whose packets turn through several circuits in each slot, frame by frame.
+        """Numbers of the classes whose packets take several circuits in turn within a slot.
 
-        Their changes are no events: there would be more of them than packets.
+        Changes from one of these circuits to the next are no events: there would be more of them than packets.
         """
         optics = self.scenario.network.optics
         if optics is None or optics.split != "packet":

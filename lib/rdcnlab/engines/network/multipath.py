@@ -7,7 +7,7 @@ import functools
 import itertools
 from collections.abc import Iterator, Mapping
 
-from rdcnlab.engines.network.tables import Links, Routed, distances, straight, table_of
+from rdcnlab.engines.network.tables import Links, Routed, direct_table, distances, table_of
 from rdcnlab.scenario.circuits import Circuits
 from rdcnlab.scenario.routes import choose_by_hash
 
@@ -83,7 +83,7 @@ def by_one_rack(circuits: Circuits) -> Routed:
     chooses among links; the receiver's rack is one of them, and then the way is the direct one. Packets of no flow take
     the direct way.
     """
-    directly = table_of(circuits, lambda slot, rack, last: straight(circuits, slot, rack, last))
+    directly = direct_table(circuits)
 
     @functools.cache
     def choices(first: str, last: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rdcnlab.engines.network.multipath import by_one_rack, k_shortest, uniform_cost
-from rdcnlab.engines.network.tables import Routed, Table, distances, straight, table_of
+from rdcnlab.engines.network.tables import Routed, Table, direct_table, distances, straight, table_of
 from rdcnlab.scenario.circuits import Circuits
 from rdcnlab.scenario.optics import Optics
 
@@ -41,7 +41,7 @@ def direct(circuits: Circuits) -> Routed:
     >>> direct(Circuits(("a", "b"), (900, 100), (a_to_b, {"a": {}, "b": {}}))).every["a", "b"]
     ('up1', None)
     """
-    return Routed(table_of(circuits, lambda slot, rack, last: straight(circuits, slot, rack, last)))
+    return Routed(direct_table(circuits))
 
 
 def valiant(circuits: Circuits) -> Routed:
@@ -57,7 +57,7 @@ def valiant(circuits: Circuits) -> Routed:
             return directly
         return sorted(up)[(circuits.racks.index(last) + slot) % len(up)]
 
-    return Routed(direct(circuits).every, table_of(circuits, first))
+    return Routed(direct_table(circuits), table_of(circuits, first))
 
 
 def shortest(circuits: Circuits) -> Routed:

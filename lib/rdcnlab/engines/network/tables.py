@@ -52,6 +52,11 @@ def straight(circuits: Circuits, slot: int, rack: str, last: str) -> str | None:
     return next((link for link, peer in sorted(circuits.neighbours[slot][rack].items()) if peer == last), None)
 
 
+def direct_table(circuits: Circuits) -> Table:
+    """Return the table in which packets take the circuit to the receiver's rack when it is up, and otherwise wait."""
+    return table_of(circuits, lambda slot, rack, last: straight(circuits, slot, rack, last))
+
+
 def distances(circuits: Circuits, slot: int) -> dict[tuple[str, str], int]:
     """Return the least number of circuits between racks in a slot; pairs without a way are left out."""
     up = circuits.neighbours[slot]

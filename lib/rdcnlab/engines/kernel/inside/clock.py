@@ -7,7 +7,7 @@ import os
 import threading
 import time
 
-#: Virtual time that the program has used when it begins, in ns: more than a start of any Python uses (0 to 0.1 ms).
+#: Virtual time that the program has used when it begins, in ns: more than Python's start uses (0 to 0.1 ms were seen).
 USED_NS = 200_000
 
 
@@ -26,10 +26,10 @@ def sleep_until(instant_ns: int) -> None:
 
 
 def use_time(until_ns: int = USED_NS) -> None:
-    """Let the calling thread use virtual time, until it has used so much since it started.
+    """Let the calling thread use virtual time until it has used `until_ns` since its start.
 
-    Computation takes no time, so the scheduler chooses among threads that are ready at one instant by what each used
-    before. What Python looks for in vain when it starts differs from machine to machine; after this it is alike.
+    If several threads are ready at one instant, the scheduler chooses by the virtual time that each used before.
+    Python's start uses different times on different machines; after this function the time is the same.
     """
     while time.thread_time_ns() < until_ns:
         for _ in range(100):

@@ -36,7 +36,7 @@ class Look(threading.Thread):
     directory : str
         Directory for ``look.json``: output with errors, and exit status, of each command; and the instant of the end.
     end : callable
-        Ends the run, with an error if it gets its words; it does not return.
+        Takes the words of an error, or None, and ends the run; it does not return.
     """
 
     def __init__(self, plan: dict[str, Any], testbed: Any, directory: str, end: Callable[[str | None], None]) -> None:
@@ -46,12 +46,13 @@ class Look(threading.Thread):
 
     def run(self) -> None:
         """Wait for the instant, run the commands, and end the run."""
+        words = None
         try:
             self._look()
         except Exception as error:  # noqa: BLE001  a thread that ends with an error would let the run go on
             traceback.print_exc()
-            self.end(f"{type(error).__name__}: {error}")
-        self.end(None)
+            words = f"{type(error).__name__}: {error}"
+        self.end(words)
 
     def _look(self) -> None:
         be_exact()

@@ -44,10 +44,10 @@ def run(plan: dict[str, Any], directory: str) -> None:
             own.begin()
         controller = None
         if "circuits" in plan:
-            controller = circuits.Controller(plan, testbed.switches, directory, lambda words: fail(directory, words))
+            controller = circuits.Controller(plan, testbed.switches, directory, lambda words: finish(directory, words))
             controller.start()
         if "look" in plan:
-            looking.Look(plan["look"], testbed, directory, lambda words: seen(directory, words)).start()
+            looking.Look(plan["look"], testbed, directory, lambda words: finish(directory, words)).start()
         traffic.run(plan, testbed, directory)
         if controller is not None:
             controller.stop()
@@ -92,13 +92,8 @@ def main(directory: str) -> NoReturn:
     end(directory, outcome)
 
 
-def fail(directory: str, words: str) -> None:
-    """End the run with an error, from any thread."""
-    end(directory, {"ok": False, "error": words})
-
-
-def seen(directory: str, words: str | None) -> None:
-    """End the run after a look around, with an error if there are words."""
+def finish(directory: str, words: str | None) -> None:
+    """End the run from any thread, with an error if there are words."""
     end(directory, {"ok": True} if words is None else {"ok": False, "error": words})
 
 

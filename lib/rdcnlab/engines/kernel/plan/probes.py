@@ -258,7 +258,7 @@ def _marks(network: Network) -> bool:
 
 
 def _turned(network: Network) -> str:
-    """Return the trace filter for changes of slots that are events; see `Network.turning`."""
+    """Return the trace filter that leaves out changes within a slot; see `Network.turning`."""
     unseen = network.turning
     return f"class < {unseen[0]} || class > {unseen[-1]}" if unseen else ""
 
