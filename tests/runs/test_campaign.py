@@ -11,7 +11,7 @@ import pytest
 
 from rdcnlab.engines import get_engine
 from rdcnlab.fields.errors import InputError
-from rdcnlab.runs.campaign import CampaignError, campaign, hints_of, lookup
+from rdcnlab.runs.campaign import CampaignError, campaign, hints_of, label, lookup
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -136,3 +136,14 @@ def test_what_runs_say_is_shown_in_a_few_sentences(two_flows: Scenario) -> None:
     assert len(many) == 4
     assert many[-1] == "2 more runs say such a thing"
     assert hints_of([run(seed, hint="a buffer limits") for seed in range(4)])[-1] == "1 more run says such a thing"
+
+
+def test_a_message_names_flows_by_what_carries_them_or_programs() -> None:
+    network = {"fabric": "dumbbell"}
+    udp = {"name": "u", "src": "s1", "dst": "r1", "protocol": "udp", "size": "1 MB"}
+    tcp = [{"name": f"f{n}", "src": "s1", "dst": "r1", "size": "1 MB", "cc": "bbr"} for n in (1, 2, 3)]
+    assert label(Scenario.from_dict({"network": network, "flows": [udp, *tcp]}, text=True)) == (
+        "(u udp, f1 bbr, f2 bbr and 1 more; seed 0)"
+    )
+    program = {"name": "web", "host": "r1", "run": "true"}
+    assert label(Scenario.from_dict({"network": network, "programs": [program]}, text=True)) == "(program web; seed 0)"

@@ -211,10 +211,11 @@ def _name(scenario: Scenario) -> str:
 
 
 def label(scenario: Scenario) -> str:
-    """Describe a scenario in a few words."""
-    flows = ", ".join(f"{flow.name} {flow.cc}" for flow in scenario.flows[:3])
-    suffix = f" and {len(scenario.flows) - 3} more" if len(scenario.flows) > 3 else ""
-    return f"({shown(flows)[1:-1]}{suffix}; seed {scenario.seed})"
+    """Describe a scenario in a few words: its first flows, or its first programs if it has no flow."""
+    flows = [f"{flow.name} {flow.cc or flow.protocol}" for flow in scenario.flows]
+    names = flows or [f"program {program.name}" for program in scenario.programs]
+    suffix = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"({shown(', '.join(names[:3]))[1:-1]}{suffix}; seed {scenario.seed})"
 
 
 def prepare(scenarios: Sequence[Scenario], *, progress: bool) -> None:
