@@ -140,7 +140,7 @@ def test_what_runs_say_is_shown_in_a_few_sentences(two_flows: Scenario) -> None:
 
 def test_a_message_names_flows_by_what_carries_them_or_programs() -> None:
     network = {"fabric": "dumbbell"}
-    udp = {"name": "u", "src": "s1", "dst": "r1", "protocol": "udp", "size": "1 MB"}
+    udp = {"name": "u", "src": "s1", "dst": "r1", "protocol": "udp", "rate": "1 Mb/s", "size": "1 MB"}
     tcp = [{"name": f"f{n}", "src": "s1", "dst": "r1", "size": "1 MB", "cc": "bbr"} for n in (1, 2, 3)]
     assert label(Scenario.from_dict({"network": network, "flows": [udp, *tcp]}, text=True)) == (
         "(u udp, f1 bbr, f2 bbr and 1 more; seed 0)"
