@@ -90,9 +90,7 @@ def _words(value: float, suffix: str) -> str:
 
 def means(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
     """Average a column over the rows of each case, with intervals; see `tables.mean_ci`. The index has the cases."""
-    columns = [by] if isinstance(by, str) else list(by)
-    stats = tables.mean_ci(frame, columns, value)
-    return stats.set_index(columns[0] if isinstance(by, str) else columns)
+    return tables.means_by(frame, [by] if isinstance(by, str) else by, value)
 
 
 def largest(frame: pd.DataFrame, by: str, value: str, template: str = "{}") -> Measured:

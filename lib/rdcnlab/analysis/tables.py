@@ -82,6 +82,22 @@ def mean_ci(frame: pd.DataFrame, by: Sequence[str], value: str, level: float = 0
         single observation has width zero. Missing values (NaN) are left out; if only one of several is left, its
         interval contains all numbers.
     """
+    index, columns = _stats(frame, by, value, level)
+    # only the columns of the index: the averaged column may be one of them
+    cases = {name: index.get_level_values(place) for place, name in enumerate(by)}
+    return pd.DataFrame({**cases, **columns})
+
+
+def means_by(frame: pd.DataFrame, by: Sequence[str], value: str) -> pd.DataFrame:
+    """Average over runs, as `mean_ci` does; the groups are the index."""
+    index, columns = _stats(frame, by, value)
+    return pd.DataFrame(columns, index=index)
+
+
+def _stats(
+    frame: pd.DataFrame, by: Sequence[str], value: str, level: float = 0.95
+) -> tuple[pd.Index[Any], dict[str, Any]]:
+    """Return the groups of `mean_ci`, and its other columns."""
     grouped = frame.groupby(list(by), sort=True)[value]
     # `agg` with a list of names takes three times as long
     means = grouped.mean()
@@ -90,9 +106,7 @@ def mean_ci(frame: pd.DataFrame, by: Sequence[str], value: str, level: float = 0
     half = np.nan_to_num(half_width(std, count, level))
     # one value of several observations says nothing about how much they vary
     half = np.where((count == 1) & (size > 1), np.inf, half)
-    # only the columns of the index: the averaged column may be one of them
-    result = means.index.to_frame(index=False)
-    return result.assign(mean=mean, low=mean - half, high=mean + half, n=size)
+    return means.index, {"mean": mean, "low": mean - half, "high": mean + half, "n": size}
 
 
 def sizes(stats: pd.DataFrame) -> pd.DataFrame:

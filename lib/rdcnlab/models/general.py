@@ -147,14 +147,15 @@ def censored(runs: Runs) -> pd.DataFrame:
     flows' completion time. Runs whose main flows did not finish either say nothing and are left out.
     """
     flows = runs.flows.assign(role=runs.flows["flow"].map(tables.role))
+    unfinished = flows[~flows["finished"]]
+    main, migrated = ({*unfinished.loc[unfinished["role"] == role, "run"]} for role in ("main", "migrated"))
     rows = []
-    for (run,), of_run in tables.groups(flows, ["run"]):
-        main, migrated = (of_run[of_run["role"] == role] for role in ("main", "migrated"))
-        if main["finished"].all() and not migrated["finished"].all():
-            scenario = runs[run].scenario
-            cut = migrated[~migrated["finished"]]
-            least = float((scenario.limit / NS_PER_S - cut["start_s"]).max() / main["fct_s"].mean())
-            rows.append({**inputs(scenario), "least": least})
+    for (run,), of_run in tables.groups(flows[flows["run"].isin(migrated - main)], ["run"]):
+        scenario = runs[run].scenario
+        cut = of_run[(of_run["role"] == "migrated") & ~of_run["finished"]]
+        main_s = of_run.loc[of_run["role"] == "main", "fct_s"].mean()
+        least = float((scenario.limit / NS_PER_S - cut["start_s"]).max() / main_s)
+        rows.append({**inputs(scenario), "least": least})
     return pd.DataFrame(rows, columns=[*INPUTS, "least"])
 
 

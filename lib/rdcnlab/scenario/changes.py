@@ -63,13 +63,14 @@ def with_thresholds(base: Scenario, link: str, ecn_threshold: int | None, red: R
     index = [item.name for item in base.network.links].index(link)
     links = tuple(other if item.name == link else item for item in base.network.links)
     copy = base.model_copy(update={"network": base.network.model_copy(update={"links": links})})
-    for kept in ("hash", "_every_field", "_family"):
+    for kept in ("hash", "canonical", "_every_field", "_family"):
         copy.__dict__.pop(kept, None)
     # the plain data of the network differ in the link alone
     plain_links = [*base.network._plain["links"]]
     plain_links[index] = other.model_dump(mode="json")
     copy.network.__dict__["_plain"] = {**base.network._plain, "links": plain_links}
-    copy.__dict__["canonical"] = {**base.canonical, "network": copy.network._plain}
+    copy._family["canonical"] = {**base.canonical, "network": copy.network._plain}
+    copy._family["texts"] = base._texts
     return copy
 
 
@@ -84,9 +85,8 @@ def _with_seed(base: Scenario, seed: int) -> Scenario:
     family = base._family  # the copy shares it
     copy = base.model_copy(update={"seed": seed})
     assert copy._family is family
-    for kept in ("hash", "_every_field"):
+    for kept in ("hash", "canonical", "_every_field"):
         copy.__dict__.pop(kept, None)
-    copy.__dict__["canonical"] = {**base.canonical, "seed": seed}
     return copy
 
 

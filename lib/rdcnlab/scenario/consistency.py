@@ -280,13 +280,15 @@ def _check_ways(
         schedule = scenario.schedule(flow, back=back)
         try:
             route = forwarding.route_of(scenario, flow, back=back, chosen=chosen)
-            for switch in route.switches:
+            # only guard and jitter can make a timetable impossible
+            for switch in route.switches if scenario.network.uneven else ():
                 every = schedule is not None and switch == route.first
                 forwarding.timetable(scenario, route, switch, every=every)
         except NoWay as error:
             value = targets[0] if len(targets) == 1 else targets
             raise FieldError(f"{where}.{field}", value, str(error), reason=error.reason) from None
-        for way in route.ways if scenario.network.optics is None else ():
+        has_bare = scenario.network.optics is None and scenario.network.bare
+        for way in route.ways if has_bare else ():
             for hop in way or ():
                 waits = schedule is not None and schedule.queues and hop.switch == route.first
                 if hop.link in scenario.network.bare and not waits and not scenario.network.node(hop.switch).optical:

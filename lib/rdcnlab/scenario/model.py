@@ -387,7 +387,9 @@ class Scenario(Frozen):
     @functools.cached_property
     def canonical(self) -> dict[str, Any]:
         """The result of `to_dict`, computed once for each part of the scenario; callers must not change it."""
-        return {name: plain(value) for name, value in self._canonical_fields().items()}
+        if "canonical" not in self._family:
+            self._family["canonical"] = {name: plain(value) for name, value in self._canonical_fields().items()}
+        return {**self._family["canonical"], "seed": self.seed}
 
     def _canonical_fields(self) -> dict[str, Any]:
         return {**canonical_fields(self), "flows": self.stated}
@@ -435,6 +437,14 @@ class Scenario(Frozen):
         if self.user_files:
             return hashed_text({**self.canonical, "seed": NO_SEED})
         network = canonical_json(without(self.network._plain, "name"))
-        texts = {name: plain_text(value) for name, value in self._canonical_fields().items() if name != "network"}
-        texts |= {"network": network, "seed": str(NO_SEED)}
+        texts = {**self._texts, "network": network, "seed": str(NO_SEED)}
         return "{" + ",".join(f'"{name}":{texts[name]}' for name in sorted(texts)) + "}"
+
+    @property
+    def _texts(self) -> dict[str, str]:
+        """Canonical JSON of each field except network and seed; scenarios of other thresholds share it, too."""
+        if "texts" not in self._family:
+            others = {name: value for name, value in self._canonical_fields().items() if name not in ("network", "seed")}
+            self._family["texts"] = {name: plain_text(value) for name, value in others.items()}
+        texts: dict[str, str] = self._family["texts"]
+        return texts

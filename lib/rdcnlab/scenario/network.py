@@ -307,10 +307,15 @@ class Network(Frozen):
                 allowed = "a buffer or a pool, because no schedule with a queue leads here"
                 raise FieldError(f"links.{name}.buffer", None, allowed)
 
-    @property
+    @functools.cached_property
     def bare(self) -> tuple[str, ...]:
         """Links that have no queue of their own, so that only the queues of schedules lead to them."""
         return tuple(link.name for link in self.links if not link.has_queue)
+
+    @functools.cached_property
+    def uneven(self) -> bool:
+        """Whether a switch has a guard or jitter, which changes its timetables and can make one impossible."""
+        return any(node.guard or node.jitter for node in self.switches)
 
     def schedule(self, path: object) -> Schedule | None:
         """Return the schedule that a flow's path names; None if the path is a link or the flow's own timetable."""

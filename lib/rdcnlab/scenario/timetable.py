@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+import functools
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
 from pydantic_core.core_schema import SerializationInfo
@@ -55,8 +56,6 @@ class Slot(Frozen):
         schedules may have them.
     """
 
-    written_by_fields: ClassVar[bool] = True  # see `_write_slot`
-
     duration: SlotDuration
     link: WayName
     tdn: Annotated[int, whole(0, 254), omit_default] = 0
@@ -68,6 +67,11 @@ class Slot(Frozen):
         """Whether the slot sets duration and link only."""
         return self.tdn == 0 and self.queue is None and self.ecn_threshold is None
 
+    @functools.cached_property
+    def _every(self) -> dict[str, Any]:
+        """Canonical data, because a slot never has extras at their default; see `_write_slot`."""
+        return self._plain
+
 
 def _read_slot(value: Any) -> Any:
     if isinstance(value, list | tuple):
@@ -78,14 +82,14 @@ def _read_slot(value: Any) -> Any:
 
 
 def _write_slot(slot: Slot, info: SerializationInfo) -> list[str] | dict[str, Any]:
-    text = bool((info.context or {}).get(TEXT))
-    if text and slot.plain:
+    if not (info.context or {}).get(TEXT):
+        return slot._plain
+    if slot.plain:
         return [DURATION.format(slot.duration), slot.link]
     # This function replaces the model's own serializer, which leaves out `omit_default` fields at their default.
-    data = slot.model_dump(mode="json", context={TEXT: text}, include={"duration", "link"})
-    data["duration"] = DURATION.format(slot.duration) if text else slot.duration
     extras = {name for name in _EXTRAS if getattr(slot, name) != type(slot).model_fields[name].default}
-    return data | slot.model_dump(mode="json", context={TEXT: text}, include=extras) if extras else data
+    data = {"duration": DURATION.format(slot.duration), "link": slot.link}
+    return data | slot.model_dump(mode="json", context={TEXT: True}, include=extras)
 
 
 SlotField = Annotated[Slot, BeforeValidator(_read_slot), PlainSerializer(_write_slot)]

@@ -108,7 +108,7 @@ class Weeks(Item):
 
     def starved_text(self, runs: Runs) -> str:
         """Return in words how many flows have not received a single byte at the limit, by case."""
-        counts = {case.name: (case.runs.flows["received_B"] == 0) for case in self.present_cases(runs)}
+        counts = {case.name: (case.runs.rows("flows")["received_B"] == 0) for case in self.present_cases(runs)}
         texts = [f"{int(mask.sum())} of {len(mask)} of {name}" for name, mask in counts.items() if mask.any()]
         total = sum(len(mask) for mask in counts.values())
         return f"starved flows: {', '.join(texts)}" if texts else f"starved flows: 0 of {total}"
