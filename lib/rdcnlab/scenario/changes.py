@@ -41,20 +41,21 @@ def changed(base: Scenario, changes: dict[str, Any]) -> Scenario:
     key = "\n".join(texts.values())
     made = _KEPT.get(key)
     if made is None:
-        made = base._made({name: json.loads(text) for name, text in texts.items()}, base=base)
+        made = base._made(_parts(base, texts))
         if not (made.user_files or made.workloads):  # drawn flows take much memory
             _keep(key, made)
     return made
 
 
-def shared(base: Scenario, complete: dict[str, Any]) -> dict[str, Any]:
-    """Return data with every field, in which the parts that are as in this scenario are its own, checked parts."""
+def _parts(base: Scenario, texts: dict[str, str]) -> dict[str, Any]:
+    """Return each field of a scenario: the base's checked part where the text is the same, otherwise plain data."""
+    same = {name for name, text in base._every_field.items() if texts[name] == text}
     if base.user_files:  # a file may have changed, so it is read again
-        return complete
-    # text, because 1 and true are equal
-    same = (name for name, text in base._every_field.items() if json.dumps(complete[name]) == text)
-    own = {**{name: getattr(base, name) for name in type(base).model_fields}, "flows": base.stated}
-    return {**complete, **{name: own[name] for name in same}}
+        same = set()
+    elif "flows" not in same:
+        same -= {"network"}  # new flows take what they lack from the preset of the network's plain data
+    own = {name: getattr(base, name) for name in same} | ({"flows": base.stated} if "flows" in same else {})
+    return {name: own[name] if name in same else json.loads(text) for name, text in texts.items()}
 
 
 def with_thresholds(base: Scenario, link: str, ecn_threshold: int | None, red: Red | None) -> Scenario:

@@ -300,15 +300,12 @@ class Scenario(Frozen):
         return cls._made(data, text=text, directory=directory)
 
     @classmethod
-    def _made(
-        cls, data: dict[str, Any], *, text: bool = False, directory: FilePath | None = None, base: Self | None = None
-    ) -> Self:
-        """Return the scenario of a mapping. It takes from `base` the parts that have the same data there."""
+    def _made(cls, data: dict[str, Any], *, text: bool = False, directory: FilePath | None = None) -> Self:
+        """Return the scenario of a mapping. Parts of another scenario in it are not checked again."""
         complete = None
         try:
             complete = with_defaults(data, text=text, directory=directory)
-            parts = complete if base is None else changes_of.shared(base, complete)
-            return cls.model_validate(parts, context={TEXT: text, DIRECTORY: directory})
+            return cls.model_validate(complete, context={TEXT: text, DIRECTORY: directory})
         except ValidationError as error:
             raise input_error(error, cls, functools.partial(missing_in_flow, complete)) from None
         except RecursionError:
@@ -417,7 +414,12 @@ class Scenario(Frozen):
     def hash(self) -> str:
         """SHA-256 of the canonical JSON in hexadecimal; labels of networks and paths of programs do not count."""
         before, after = self._around_seed
-        return hashlib.sha256(f'{before}"seed":{self.seed}{after}'.encode()).hexdigest()
+        if "hash before" not in self._family:
+            self._family["hash before"] = hashlib.sha256(before.encode())
+        whole = self._family["hash before"].copy()
+        whole.update(f'"seed":{self.seed}{after}'.encode())
+        digest: str = whole.hexdigest()
+        return digest
 
     @property
     def setting(self) -> str:
@@ -444,7 +446,7 @@ class Scenario(Frozen):
     def _texts(self) -> dict[str, str]:
         """Canonical JSON of each field except network and seed; scenarios of other thresholds share it, too."""
         if "texts" not in self._family:
-            others = {name: value for name, value in self._canonical_fields().items() if name not in ("network", "seed")}
-            self._family["texts"] = {name: plain_text(value) for name, value in others.items()}
+            fields = without(without(self._canonical_fields(), "network"), "seed")
+            self._family["texts"] = {name: plain_text(value) for name, value in fields.items()}
         texts: dict[str, str] = self._family["texts"]
         return texts

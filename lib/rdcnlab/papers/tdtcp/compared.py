@@ -168,7 +168,7 @@ class Comparison(Item):
         """Return one row for each flow: the case, ``seed``, ``size_B``, ``fct_s``, ``slowdown`` (NaN: did not end)."""
         frames = []
         for run, names in self._named(runs):
-            sizes, ideal_s = _ideal(run)
+            sizes, ideal_s = _ideal(run.scenario)
             fct = runs.frame(run, "flows")["fct_s"].to_numpy(dtype=float)
             frames.append(pd.DataFrame({**names, "size_B": sizes, "fct_s": fct, "slowdown": fct / ideal_s}))
         return pd.concat(frames, ignore_index=True)
@@ -187,7 +187,7 @@ class Comparison(Item):
         rows = []
         for run, names in self._named(runs):
             seen, queues = runs.frame(run, "flows"), runs.frame(run, "queues")
-            sizes, ideal_s = _ideal(run)
+            sizes, ideal_s = _ideal(run.scenario)
             slowdown = seen["fct_s"].to_numpy(dtype=float) / ideal_s
             ended = slowdown[~np.isnan(slowdown)]
             segments, repeats, drops = np.ceil(sizes / 1448).sum(), seen["retransmits"].sum(), queues["drops"].sum()
@@ -229,11 +229,10 @@ def _made(kind: type[Comparison], parameters: str) -> list[tuple[Scenario, Case]
 
 
 @functools.lru_cache(maxsize=4096)
-def _ideal(run: Run) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return the sizes of a run's flows in bytes, and their ideal completion times in s."""
-    flows = run.scenario.flows
-    ideal_s = np.array([ideal_ns(run.scenario, flow) for flow in flows]) / 1e9
-    return np.array([flow.size for flow in flows]), ideal_s
+def _ideal(scenario: Scenario) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return the sizes of flows in bytes, and their ideal completion times in s."""
+    ideal_s = np.array([ideal_ns(scenario, flow) for flow in scenario.flows]) / 1e9
+    return np.array([flow.size for flow in scenario.flows]), ideal_s
 
 
 def over_seeds(totals: pd.DataFrame, value: str, by: Sequence[str]) -> pd.DataFrame:

@@ -211,12 +211,12 @@ def _ratio_to_stated(rows: pd.DataFrame) -> Measured:
 
 def _with_stated(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Add the drops that the paper states, to the settings of its table."""
-    stated = [_stated(*row) for row in outcomes[["ecn_kB", "max_kB"]].itertuples(index=False)]
+    table = paper_table()
+    stated = [_stated(table, *row) for row in outcomes[["ecn_kB", "max_kB"]].itertuples(index=False)]
     return outcomes.assign(stated=stated).dropna(subset=["stated"])
 
 
-def _stated(ecn: float, drop: float) -> float:
-    table = paper_table()
+def _stated(table: pd.DataFrame, ecn: float, drop: float) -> float:
     if ecn not in table.index or drop not in table.columns:
         return float("nan")
     return float(table.to_numpy()[table.index.get_loc(ecn), table.columns.get_loc(drop)])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -61,15 +62,19 @@ def line_shares(workload: Workload, network: Network, pairs: Pairs) -> dict[Line
         between[homes[src] or "", homes[dst] or ""] += weight / total
     if network.switches and workload.path in (ECMP, BYPASS):
         for (first, last), share in between.items():
-            _spread(network.graph, first, last, share, shares)
+            for line, amount in _spread(network.graph, first, last, share):
+                shares[line] += amount
     elif isinstance(workload.path, str) and workload.path not in (ECMP, BYPASS, DARK):
         for (first, _), share in between.items():
             shares[first, workload.path] += share
     return dict(shares)
 
 
-def _spread(graph: Graph, first: str, last: str, share: float, shares: defaultdict[Line, float]) -> None:
-    """Add the share of flows between two switches to the lines of all their shortest ways."""
+# equal networks share their graph, and scenarios of other seeds or transports have the same shares
+@functools.lru_cache(maxsize=4096)
+def _spread(graph: Graph, first: str, last: str, share: float) -> list[tuple[Line, float]]:
+    """Return what a share of flows between two switches adds to the lines of all their shortest ways."""
+    added: list[tuple[Line, float]] = []
     waiting = {first: share}
     while waiting:
         # switches are passed in the order of their distance, so that all of a switch's flows are there
@@ -79,9 +84,10 @@ def _spread(graph: Graph, first: str, last: str, share: float, shares: defaultdi
             continue
         links = graph.choices(here, last)
         for link in links:
-            shares[here, link] += amount / len(links)
+            added.append(((here, link), amount / len(links)))
             other = graph.other(link, here)
             waiting[other] = waiting.get(other, 0.0) + amount / len(links)
+    return added
 
 
 def _rates(network: Network) -> dict[Line, int]:

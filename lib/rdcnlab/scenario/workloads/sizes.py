@@ -113,7 +113,7 @@ class Sizes(Frozen):
             raise FieldError("points", SHARE.format(self.points[-1].share), "points whose last share is 100 %")
         return self
 
-    @property
+    @functools.cached_property
     def spans(self) -> list[tuple[int, int, int]]:
         """The straight parts of the distribution: least size, largest size, and millionths of the flows."""
         if len(self.points) == 1:
