@@ -25,6 +25,12 @@ def test_interval_of_students_t() -> None:
     assert (b["low"], b["mean"], b["high"], b["n"]) == (7, 7, 7, 1)
 
 
+@pytest.mark.parametrize("by", [["g"], ["g", "h"]])
+def test_means_by_group_are_those_of_the_table(by: list[str]) -> None:
+    frame = pd.DataFrame({"g": pd.Categorical(["b", "a", "b"]), "h": [1, 2, 1], "x": [1.0, 2.0, float("nan")]})
+    pd.testing.assert_frame_equal(tables.means_by(frame, by, "x"), tables.mean_ci(frame, by, "x").set_index(by))
+
+
 @given(st.lists(st.floats(0, 1e10), min_size=1, max_size=20))
 def test_jain_is_between_one_nth_and_one(rates: list[float]) -> None:
     assert 1 / len(rates) - 1e-9 <= tables.jain(rates) <= 1 + 1e-9

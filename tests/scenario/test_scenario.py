@@ -352,6 +352,16 @@ def test_settings_of_a_p4_switch_are_checked(changes: dict[str, object], field: 
     assert [problem.field for problem in caught.value.problems] == [field]
 
 
+def test_new_flows_take_what_they_lack_from_the_preset_and_the_rest_is_shared() -> None:
+    changed = BASE.with_(flows=[{"name": "main", "size": "1 MB", "path": "green"}])
+    assert (changed.flows[0].src, changed.flows[0].dst) == (BASE.flows[0].src, BASE.flows[0].dst)
+    assert changed.transport is BASE.transport
+    longer = BASE.with_(limit="50 s")
+    assert longer.network is BASE.network
+    assert longer.flows == BASE.flows
+    assert longer == Scenario.from_dict({**BASE.to_dict(), "limit": 50 * 10**9})
+
+
 def test_another_seed_shares_the_rest_and_is_what_plain_data_give() -> None:
     other = BASE.with_(seed=7)
     made = Scenario.from_dict({**BASE.to_dict(), "seed": 7})
