@@ -51,9 +51,17 @@ def rates_together(runs: Runs, bin_ns: int) -> pd.DataFrame:
     DataFrame
         ``seed``, ``period_ms``, ``flow``, ``t_s``, ``rate_bps``.
     """
-    rates = tables.with_fields(binned.rates(runs.throughput, counted_bin(runs), bin_ns), runs.scenarios)
+    rates = _rates(runs, bin_ns)
     until = rates["period_ms"].map(tables.completion(runs.flows).groupby("period_ms")["both_s"].min())
     return rates.loc[rates["t_s"] + bin_ns / 1e9 <= until, ["seed", "period_ms", "flow", "t_s", "rate_bps"]]
+
+
+# in the bins that `rates_together` takes, the rows of a run depend on this run alone
+@for_each_run
+def _rates(runs: Runs, bin_ns: int) -> pd.DataFrame:
+    """Return the rate of each flow of each run in each bin."""
+    rates = tables.with_fields(binned.rates(runs.throughput, counted_bin(runs), bin_ns), runs.scenarios)
+    return rates[["run", "seed", "period_ms", "flow", "t_s", "rate_bps"]]
 
 
 def bins_apart(rates: pd.DataFrame, period_ms: int) -> Estimate:
