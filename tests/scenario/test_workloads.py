@@ -159,6 +159,49 @@ def test_the_seed_draws_and_nothing_else() -> None:
     assert both.flows[: len(one.flows)] == one.flows
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"arrivals": {"load": "30 %"}, "sizes": "web-search"},
+        {"pattern": "permutation", "arrivals": {"load": "30 %"}},
+        {"pattern": "incast", "to": "h1", "fan": 3, "sizes": "1 MB", "arrivals": {"interval": "1 ms"}},
+    ],
+)
+def test_another_seed_shares_what_was_checked_and_is_what_plain_data_give(more: dict[str, Any]) -> None:
+    one = scenario(count=30, **more)
+    assert one.numbers["w.1"] == 0
+    for seed in (2, 3):
+        other, made = one.with_(seed=seed), Scenario.from_dict({**one.to_dict(), "seed": seed})
+        assert (other.hash, other.to_dict(), other.flows) == (made.hash, made.to_dict(), made.flows)
+        assert (other.traffic, other.numbers) == (made.traffic, made.numbers)
+        assert other.network is one.network
+        assert other.with_(seed=1).flows == one.flows
+    for wrong in (-1, 2**32, True):
+        with pytest.raises(InputError, match="seed"):
+            one.with_(seed=wrong)
+
+
+def test_a_seed_whose_flows_are_refused_is_refused() -> None:
+    # only some pairs are at two racks, between which MPTCP has networks
+    workload = {"name": "w", "sizes": "10 kB", "arrivals": {"poisson": "1 ms"}, "count": 2, "protocol": "mptcp"}
+    network = {"fabric": "rotor", "racks": 4, "packet_rate": "10 Gb/s"}
+    data = {"network": network, "limit": "1 s", "notify": {}, "workloads": [workload]}
+    made: dict[int, Scenario] = {}
+    refused: dict[int, str] = {}
+    for seed in range(40):
+        try:
+            made[seed] = Scenario.from_dict({**data, "seed": seed}, text=True)
+        except InputError as error:
+            refused[seed] = str(error)
+    one = next(iter(made.values()))
+    assert {seed: one.with_(seed=seed).flows for seed in made} == {seed: of.flows for seed, of in made.items()}
+    assert refused
+    for seed, words in refused.items():
+        with pytest.raises(InputError) as caught:
+            one.with_(seed=seed)
+        assert str(caught.value) == words
+
+
 DRAWN = [("w.1", "h1", "h3", 737610), ("w.2", "h3", "h14", 1336223), ("w.3", "h1", "h14", 3294770)]
 
 

@@ -36,7 +36,7 @@ def check(scenario: Scenario) -> None:
     _check_programs(scenario)
     hosts = [host.name for host in scenario.network.machines]
     program_checks.check(scenario)
-    checked: set[Hashable] = set()
+    checked = _checked(scenario)
     for flow in scenario.traffic[len(scenario.flows) :]:
         where = next(f"programs.{program.name}" for program in scenario.programs if program.host == flow.src)
         if scenario.network.switches:
@@ -101,6 +101,17 @@ def check(scenario: Scenario) -> None:
     if scenario.probes.fold is not None and scenario.spans < 1:
         allowed = f"at least one span of probes.fold ({DURATION.format(scenario.probes.fold)}) after probes.fold_from"
         raise FieldError("limit", DURATION.format(scenario.limit), allowed)
+
+
+def _checked(scenario: Scenario) -> set[Hashable]:
+    """Return the ways that were checked for other seeds of a scenario with workloads, which draw other flows.
+
+    A jitter, which the seed draws, may make a timetable impossible, so with jitter each seed is checked for itself.
+    """
+    if not scenario.workloads or any(node.jitter for node in scenario.network.switches):
+        return set()
+    checked: set[Hashable] = scenario._family.setdefault("checked", set())
+    return checked
 
 
 def _check_names(scenario: Scenario) -> None:
