@@ -98,7 +98,7 @@ class Comparison(Item):
         Racks, and hosts in each rack. Shale has the next square number of racks.
     """
 
-    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 1}
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
     reads: ClassVar[tuple[str, ...]] = ("flows", "queues")
     parts: ClassVar[dict[str, Part]] = {
         "flows": Part(columns=("fct_s", "retransmits")),
