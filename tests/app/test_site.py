@@ -23,6 +23,7 @@ from rdcnlab.app.site.others import Others, others
 from rdcnlab.app.site.shown import Shown, thumb_name
 from rdcnlab.app.site.sources import Sources
 from rdcnlab.engines.kernel import build as kernel_build
+from rdcnlab.engines.kernel.switches.bmv2 import install
 from rdcnlab.fields.errors import RunError
 from rdcnlab.papers import aykurt, claims
 from rdcnlab.runs.store import Store
@@ -230,6 +231,7 @@ def test_a_notebook_that_failed_is_tried_again(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_site_does_not_build_a_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    switches = places.notebooks() / "switches.ipynb"
     source = tmp_path / "notebooks" / "own.ipynb"
     source.parent.mkdir()
     notebooks.write(notebooks.read(places.notebooks() / "explore.ipynb"), source)
@@ -244,11 +246,19 @@ def test_a_site_does_not_build_a_kernel(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(executed, "execute", execute)
     monkeypatch.setattr(kernel_build, "find", lambda: None)
     first = others(tmp_path / "kept")
-    assert "rdcnlab kernel build" in first.unexecuted
+    assert "rdcnlab kernel build" in first.lacking["own.ipynb"]
     assert "rdcnlab kernel build" in first.paths["own.ipynb"].read_text()
     assert (first.failed, asked) == ({}, [])
     monkeypatch.setattr(kernel_build, "find", lambda: "a kernel")
-    assert others(tmp_path / "kept").unexecuted == ""
+    assert others(tmp_path / "kept").lacking == {}
+    assert asked == ["own.ipynb"]
+    # and it installs no switch: a notebook without it is no failure
+    monkeypatch.setattr(install, "missing", lambda: ["simple_switch"])
+    shutil.copy(switches, source)
+    without = others(tmp_path / "kept")
+    assert without.failed == {}
+    assert "BMv2 is not installed; make bmv2" in without.lacking["own.ipynb"]
+    assert "BMv2 is not installed" in without.paths["own.ipynb"].read_text()
     assert asked == ["own.ipynb"]
 
 
@@ -352,8 +362,11 @@ def test_a_failed_notebook_costs_neither_its_figure_nor_the_site_and_is_tried_ag
     assert "NameError" in made_entry.failed
     assert made_entry.columns[0].figure
     assert entry.current(tmp_path / "entry", stamp) is None
-    built = build.Built(tmp_path, 1, 4, 5, ["aykurt/fig8a: NameError"], 0)
-    assert "4 of 5 notebooks executed, 1 failed: aykurt/fig8a: NameError" in built.summary
+    built = build.Built(tmp_path, 1, 4, 6, ["aykurt/fig8a: NameError"], ["own: no BMv2"], 0)
+    assert (
+        "4 of 6 notebooks executed, 1 failed: aykurt/fig8a: NameError, 1 not possible here: own: no BMv2"
+        in built.summary
+    )
 
 
 def test_the_running_item_is_named_before_it_has_finished(

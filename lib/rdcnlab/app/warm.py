@@ -75,7 +75,8 @@ class _Server:
         with theirs:
             # a session of its own, as Ctrl-C in a terminal is not for it
             self._process = subprocess.Popen(
-                [sys.executable, str(_SERVER), str(theirs.fileno())],
+                # as Jupyter starts its kernels: without it, the debugger warns when it is loaded
+                [sys.executable, "-Xfrozen_modules=off", str(_SERVER), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], start_new_session=True,
                 env=others | dict(python),
             )  # fmt: skip

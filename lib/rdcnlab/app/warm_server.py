@@ -23,7 +23,9 @@ from typing import Any
 #: What notebooks load, slowest first. A library that is not installed is left out.
 _LIBRARIES = (
     "pandas", "scipy.stats", "matplotlib.pyplot", "seaborn", "sklearn.pipeline", "pyarrow.parquet", "pyarrow.compute",
-    "pydantic", "yaml", "ipykernel.kernelapp", "IPython.display",
+    "pydantic.main", "yaml", "ipykernel.kernelapp", "IPython.display", "matplotlib.backends.backend_agg",
+    # what a kernel loads when it starts
+    "ipykernel.debugger", "IPython.extensions.storemagic", "pdb", "sqlite3", "tornado.queues",
 )  # fmt: skip
 #: The backend that ipykernel selects, and matplotlib reads when it is loaded. The backend itself looks for its kernel
 #: when it is loaded, so it is not.

@@ -52,6 +52,8 @@ class Built:
         Number of executed notebooks, and of all that were to be executed.
     failed : list of str
         Names of notebooks that failed, with the reasons.
+    lacking : list of str
+        Names of notebooks that were not executed because this machine lacks something, with what it lacks.
     warnings : int
         Number of warnings of Sphinx.
     """
@@ -61,14 +63,16 @@ class Built:
     executed: int
     notebooks: int
     failed: list[str]
+    lacking: list[str]
     warnings: int
 
     @property
     def summary(self) -> str:
-        """What was built, and what failed, in a line."""
+        """What was built, what failed, and what this machine lacks, in a line."""
         failures = f", {len(self.failed)} failed: {'; '.join(self.failed)}" if self.failed else ""
+        missing = f", {len(self.lacking)} not possible here: {'; '.join(self.lacking)}" if self.lacking else ""
         return (
-            f"{self.shown} items shown, {self.executed} of {self.notebooks} notebooks executed{failures}; "
+            f"{self.shown} items shown, {self.executed} of {self.notebooks} notebooks executed{failures}{missing}; "
             f"{self.warnings} warnings of Sphinx"
         )
 
@@ -112,9 +116,10 @@ def build(kinds: Iterable[type[Item]], store: Store, output: Path, *, workers: i
     failed = [f"{entry.paper}/{entry.id}: {entry.failed}" for entry in entries if entry.failed]
     failed += [f"{name}: {reason}" for name, reason in of_no_item.failed.items()]
     executed = sum(bool(entry.notebook) for entry in entries)
-    executed += 0 if of_no_item.unexecuted else len(of_no_item.paths) - len(of_no_item.failed)
+    lacking = [f"{name}: {reason}" for name, reason in of_no_item.lacking.items()]
+    executed += len(of_no_item.paths) - len(of_no_item.failed) - len(lacking)
     shown = sum(any(shown.figure for shown in entry.columns) for entry in entries)
-    return Built(page, shown, executed, len(entries) + len(of_no_item.paths), failed, warnings)
+    return Built(page, shown, executed, len(entries) + len(of_no_item.paths), failed, lacking, warnings)
 
 
 def _copied_notebooks(sources: Sources, entries: Sequence[Entry], cache: Path, of_no_item: Mapping[str, Path]) -> None:

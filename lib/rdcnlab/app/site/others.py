@@ -12,6 +12,7 @@ from rdcnlab.app.site import executed
 from rdcnlab.app.site.entry import package
 from rdcnlab.engines import get_engine
 from rdcnlab.engines.kernel import build
+from rdcnlab.engines.kernel.switches.bmv2 import install
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 from rdcnlab.system import places
@@ -23,18 +24,18 @@ _ANY = {"network": "aykurt", "flows": [{"name": "main", "size": "1 MB", "path": 
 
 @dataclass(frozen=True)
 class Others:
-    """The notebooks of no item by name, why some of them failed, and why none was executed."""
+    """The notebooks of no item by name, why some of them failed, and what this machine lacks for others."""
 
     paths: dict[str, Path]
     failed: dict[str, str] = field(default_factory=dict)
-    unexecuted: str = ""
+    lacking: dict[str, str] = field(default_factory=dict)
 
 
 def others(cache: Path, *, progress: bool = True) -> Others:
-    """Return the notebooks of no item, executed where this machine has a kernel for runs.
+    """Return the notebooks of no item, executed where this machine has what their runs need.
 
     A notebook is executed again only if it or the code changed, or if it failed. A site does not build a kernel, which
-    takes longer than all else.
+    takes longer than all else, nor does it install a switch.
 
     Parameters
     ----------
@@ -46,23 +47,31 @@ def others(cache: Path, *, progress: bool = True) -> Others:
     cache.mkdir(parents=True, exist_ok=True)
     paths: dict[str, Path] = {}
     failed: dict[str, str] = {}
-    written, lacking = package().encode(), _lacking()
+    lacking: dict[str, str] = {}
+    written, no_run = package().encode(), _no_run()
     sources = sorted(places.notebooks().glob("*.ipynb"))
-    with bar(len(sources), "notebook", shown=progress and not lacking) as shown:
+    with bar(len(sources), "notebook", shown=progress and not no_run) as shown:
         for source in sources:
             shown.set_description(source.name)
             target = paths[source.name] = cache / source.name
             stamp = hashlib.sha256(source.read_bytes() + written).hexdigest()
-            if lacking:
+            if reason := no_run or _lacks(source):
+                lacking[source.name] = reason
                 target.with_suffix(".stamp").unlink(missing_ok=True)
-                _unexecuted(source, target, lacking)
+                _unexecuted(source, target, reason)
             elif error := _execute(source, target, stamp):
                 failed[source.name] = error
             shown.update()
     return Others(paths, failed, lacking)
 
 
-def _lacking() -> str:
+def _lacks(source: Path) -> str:
+    """Return what this machine lacks of that a notebook needs, as its metadata say; empty if it has all."""
+    needed = notebooks.read(source)["metadata"].get("rdcnlab", {}).get("needs", [])
+    return f"BMv2 is not installed; {install.remedy()}" if "bmv2" in needed and install.missing() else ""
+
+
+def _no_run() -> str:
     """Return why no run can be made at once; empty if one can."""
     if get_engine(Scenario.from_dict(_ANY)).name != "kernel":
         return ""
