@@ -9,6 +9,7 @@ import pytest
 
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
+from tests.engines.protocols import check
 
 pytestmark = pytest.mark.guest
 SIZE = 4_000_000
@@ -62,6 +63,20 @@ def test_receiver_gets_fewer_packets(run_guest: RunGuest) -> None:
     assert plain >= frames
     # 30 us are four frames
     assert merged < plain / 2
+
+
+def test_a_count_of_frames_ends_the_wait(run_guest: RunGuest) -> None:
+    frames, card = -(-SIZE // SEGMENT), {"gro": True, "coalesce": 100_000}
+    _, timed, _ = segments(run_guest, scenario(offload=card))
+    _, counted, _ = segments(run_guest, scenario(offload={**card, "coalesce_frames": 2}))
+    # 100 us are 13 frames, and GRO merges 7 of them
+    assert timed < frames / 4
+    assert frames / 2 <= counted < 0.6 * frames  # those of slow start wait for the delay, or end a push
+
+
+@pytest.mark.slow
+def test_moderation_to_the_nanosecond(run_guest: RunGuest, two_hosts: Scenario) -> None:
+    check(run_guest, two_hosts, "veth", "moderation")
 
 
 def test_one_host_alone(run_guest: RunGuest) -> None:

@@ -38,9 +38,12 @@ def test_cards_queues_and_forgeries_are_drawn() -> None:
     assert 60 < len(hosts) < 140
     assert {host["fq"] is None for host in hosts} == {True, False}
     assert {name for host in hosts for name in host["fq"] or ()} == {"flow_limit", "quantum", "maxrate", "horizon"}
-    for field in ("tso", "gro", "coalesce"):
+    for field in ("tso", "gro", "coalesce", "frames"):
         assert {bool(card[field]) for card in cards} == {True, False}, field
     assert all(card["gro"] or not card["coalesce"] for card in cards)
+    assert all(card["coalesce"] or not card["frames"] for card in cards)
+    counts = {card["frames"] for card in cards}
+    assert {0, 1} < counts <= set(range(129))
     assert {bool(rate) for case in cases for flow in case["flows"] for rate in flow.get("pacing", ())} == {True, False}
     forged = [(case, values) for case in cases for *_, what, values in case["events"] if what == "forge"]
     assert {values["prefixes"] for _, values in forged} == {0, 1, 10, 300}

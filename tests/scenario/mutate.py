@@ -31,7 +31,7 @@ flows:
 switch: {kind: ocs, dark: hold}
 transport: {like: 4.15, ecn: auto, rmem: [4 KiB, 128 KiB, 6 MiB]}
 offload: {tso: 64000 B}
-hosts: [{name: r1, transport: {reordering: 9}, offload: {gro: true, coalesce: 9 us}}]
+hosts: [{name: r1, transport: {reordering: 9}, offload: {gro: true, coalesce: 9 us, coalesce_frames: 4}}]
 probes: {bin: 20 us, acks: true, fold: 4.2 ms, tcp: bin}
 jitter: {start: 1 us}
 limit: 300 ms

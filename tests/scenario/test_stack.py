@@ -53,6 +53,15 @@ def test_offloads_of_all_and_of_one() -> None:
     assert cards["h2"] == cards["h3"] == {"tso": 18_000, "gro": False, "coalesce": 0}
 
 
+def test_a_count_of_frames_is_written_only_where_it_is_given() -> None:
+    card = {"gro": True, "coalesce": "20 us"}
+    timed, counted = scenario(offload=card), scenario(offload={**card, "coalesce_frames": 4})
+    assert timed.hash == scenario(offload={**card, "coalesce_frames": 0}).hash != counted.hash
+    assert Scenario.from_dict(counted.to_dict()) == counted
+    assert "coalesce_frames" not in compile_plan(timed)["hosts"][0]["offload"]
+    assert compile_plan(counted)["hosts"][0]["offload"]["coalesce_frames"] == 4
+
+
 def test_a_stock_host_meets_a_patched_one() -> None:
     given = scenario(
         transport={"like": "4.15", "sack": False},
@@ -138,6 +147,10 @@ def test_a_flows_settings_are_those_of_its_hosts() -> None:
         ({"offload": {"tso": "70000 B"}}, "offload.tso"),
         ({"offload": {"coalesce": "20 us"}}, "offload.gro"),
         ({"offload": {"gro": True, "coalesce": "1 s"}}, "offload.coalesce"),
+        ({"offload": {"gro": True, "coalesce_frames": 4}}, "offload.coalesce: "),
+        ({"offload": {"coalesce": "20 us", "coalesce_frames": 4}}, "offload.gro"),
+        ({"offload": {"gro": True, "coalesce": "20 us", "coalesce_frames": 129}}, "offload.coalesce_frames"),
+        ({"offload": {"gro": True, "coalesce": "20 us", "coalesce_frames": -1}}, "offload.coalesce_frames"),
         ({"hosts": [{"name": "h9", "offload": {"tso": "9000 B"}}]}, "hosts.name"),
         ({"hosts": [{"name": "h1"}, {"name": "h1"}]}, "hosts"),
         ({"hosts": [{"name": "h1", "transport": {"cubic_beta": 819}}]}, "hosts.h1.transport.cubic_beta"),

@@ -45,7 +45,8 @@ def case(seed: int, kind: str | None = None) -> dict[str, Any]:
         drawn = _nuftcp(another, _case(seed, "tcp"))
     else:
         drawn = _case(seed, kind)
-    return _forgery(random.Random(f"forgery {seed}"), _hosts(random.Random(f"hosts {seed}"), drawn))
+    drawn = _hosts(random.Random(f"hosts {seed}"), drawn)
+    return _forgery(random.Random(f"forgery {seed}"), _counts(random.Random(f"frames {seed}"), drawn))
 
 
 def _case(seed: int, kind: str | None) -> dict[str, Any]:
@@ -125,6 +126,14 @@ def _host(rng: random.Random, mtu: int) -> dict[str, Any]:
     if rng.random() < 0.2:
         options["horizon"] = f"{_log(rng, MS, 10 * S) // 1000}us"
     return {"card": card, "fq": options if rng.random() < 0.7 else None}
+
+
+def _counts(rng: random.Random, drawn: dict[str, Any]) -> dict[str, Any]:
+    """Let cards that wait for more frames count them, or not; what else a seed draws does not depend on that."""
+    for host in drawn["hosts"] or ():
+        most = rng.choice((0, 1, _log(rng, 2, 128)))
+        host["card"]["frames"] = most if host["card"]["coalesce"] else 0
+    return drawn
 
 
 def _forgery(rng: random.Random, drawn: dict[str, Any]) -> dict[str, Any]:

@@ -104,6 +104,7 @@ class Field:
             *([f"ethtool -K {port(host, k)} tso off"] if card["gro"] else []),
             f"ip netns exec h{host} sh -c 'echo {card['coalesce']} > {at}/gro_flush_timeout'",
             f"ip netns exec h{host} sh -c 'echo {int(card['coalesce'] > 0)} > {at}/napi_defer_hard_irqs'",
+            *([f"ip netns exec h{host} ethtool -C {dev} rx-frames {card['frames']}"] if card["frames"] else []),
         )
         if fq is not None:
             options = " ".join(f"{name} {value}" for name, value in fq.items())

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import model_validator
 
-from rdcnlab.fields.quantities import Duration, FieldError, Frozen, HostName, Size, omit_default
+from rdcnlab.fields.quantities import Duration, FieldError, Frozen, HostName, Size, omit_default, whole
 from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario.mptcp import PathManager
 from rdcnlab.scenario.transport import Transport
@@ -16,6 +16,8 @@ from rdcnlab.scenario.transport import Transport
 MOST_OFFLOADED = 65_535
 #: The longest time for which a card may wait before it interrupts.
 MOST_COALESCED = 1_000_000
+#: The largest number of frames that a card may wait for: half of those that its ring has room for (patch 0056).
+MOST_FRAMES = 128
 
 
 class Offload(Frozen):
@@ -33,6 +35,9 @@ class Offload(Frozen):
     coalesce : int
         ns for which the receiving card waits for more frames before it interrupts: interrupt moderation. 0: the kernel
         gets each frame when it arrives. Without it GRO finds hardly two frames to merge.
+    coalesce_frames : int
+        The card interrupts at once when so many frames wait, and the kernel gets them and what GRO holds, although
+        `coalesce` is not over. 0: only the time counts.
 
     Examples
     --------
@@ -43,6 +48,7 @@ class Offload(Frozen):
     tso: Size = 0
     gro: bool = False
     coalesce: Duration = 0
+    coalesce_frames: Annotated[int, whole(0, MOST_FRAMES), omit_default] = 0
 
     @model_validator(mode="after")
     def _bounded(self) -> Offload:
@@ -52,6 +58,9 @@ class Offload(Frozen):
             raise FieldError("coalesce", DURATION.format(self.coalesce), f"at most {DURATION.format(MOST_COALESCED)}")
         if self.coalesce and not self.gro:
             raise FieldError("gro", False, "true, with coalesce: the kernel polls the card only where it merges frames")
+        if self.coalesce_frames and not self.coalesce:
+            allowed = "positive, such as 20 us, with coalesce_frames: the count ends this wait early"
+            raise FieldError("coalesce", DURATION.format(0), allowed)
         return self
 
 

@@ -215,6 +215,8 @@ def receive_offload(host: Machine, spec: dict[str, Any], interface: str) -> None
     if card.get("coalesce"):
         place = f"/sys/class/net/{interface}"
         command(host, f"echo {card['coalesce']} > {place}/gro_flush_timeout; echo 1 > {place}/napi_defer_hard_irqs")
+    if card.get("coalesce_frames"):
+        command(host, f"ethtool -C {interface} rx-frames {card['coalesce_frames']}")
 
 
 def paths(spec: dict[str, Any], interface: str) -> list[str]:
