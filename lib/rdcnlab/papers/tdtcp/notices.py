@@ -10,7 +10,6 @@ import pandas as pd
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured
-from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp import compared
 from rdcnlab.papers.tdtcp.compared import SCHEDULED, Architecture, Case, TransportName, Workload
 from rdcnlab.papers.tdtcp.questions import Question
@@ -42,7 +41,7 @@ class Notices(Question):
         Workloads on the fabric ``rotor``; others have web search and Hadoop, as far as they are here.
     """
 
-    measured_otherwise: ClassVar[tuple[str, ...]] = ("number-of-the-network", "not-faster", "marks-cost-nothing")
+    measured_otherwise: ClassVar[tuple[str, ...]] = ("marks-cost-nothing",)
 
     architectures: compared.Architectures = (
         "leaf-spine", "expander", "jupiter", "helios", "opera", "rotornet", "rotornet-direct", "sirius", "shale",
@@ -100,14 +99,6 @@ class Notices(Question):
         ax.set_ylim(max(1, len(cases)) - 0.5, -0.5)
         ax.set_title(f"{title}, ratio", fontsize=7.5, loc="left")
         ax.tick_params(labelsize=6)
-
-    def causes(self) -> list[Cause]:
-        """Return the measurements by other numbers, and the longest queues on the other networks."""
-        return [*super().causes(), Cause("marks-shorten", self, self._queues)]
-
-    def _queues(self, runs: Runs) -> Measured:
-        others = tuple(name for name in self.architectures if name != "jupiter")
-        return _of(self.ratio(self.totals(runs), "queue_kB", "dctcp"), others, ("web-search",))
 
     def measured_by(self, totals: pd.DataFrame, repeats: str, slowdown: str) -> dict[str, Measured]:
         """Measure the ratios; see `Question`."""

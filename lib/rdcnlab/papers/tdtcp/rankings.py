@@ -38,7 +38,7 @@ class Rankings(Question):
         Names.
     """
 
-    measured_otherwise: ClassVar[tuple[str, ...]] = ("order-on-turning",)
+    measured_otherwise: ClassVar[tuple[str, ...]] = ()
 
     architectures: compared.Architectures = (
         "leaf-spine", "expander", "jupiter", "helios", "opera", "rotornet", "rotornet-direct", "sirius", "shale",
