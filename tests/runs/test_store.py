@@ -172,6 +172,29 @@ def test_reads_through_to_shipped_results(tmp_path: Path, store: Store, two_flow
     assert not local.shipped
 
 
+def test_shipped_runs_that_are_replaced_while_they_are_read_are_an_error(
+    store: Store, two_flows: Scenario, tmp_path: Path
+) -> None:
+    for seed in range(3):
+        put(store, two_flows.with_(seed=seed))
+    kept = {"flows": WHOLE}
+    first, later = tmp_path / "results" / "aykurt" / "fig4", tmp_path / "later" / "aykurt" / "fig4"
+    runs = sorted(store, key=lambda run: run.scenario.seed)
+    ship(dict.fromkeys(runs, kept), first)
+    ship(dict.fromkeys(reversed(runs), kept), later)
+    found = Shipped(tmp_path / "results").row(two_flows.hash)
+    assert found is not None
+    # what another process does; the rows of the run are now at another place
+    shutil.rmtree(first)
+    later.rename(first)
+    with pytest.raises(RunError, match="were replaced while they were read"):
+        found.table("flows")
+    shipped.forget()
+    again = Shipped(tmp_path / "results").row(two_flows.hash)
+    assert again is not None
+    assert again.table("flows").equals(tables(two_flows)["flows"])
+
+
 def test_parts_of_tables_are_shipped_and_shared(tmp_path: Path, store: Store, two_flows: Scenario) -> None:
     """Two items ship parts of one run. Each finds the parts it asks for. Parts that were not shipped are not found."""
     put(store, two_flows)

@@ -187,7 +187,8 @@ class Shipped:
         # a hidden folder is one that another process is just writing
         for path in sorted(self.root.glob("[!.]*/[!.]*/runs.parquet")):
             folder = path.parent
-            for index, scenario_hash in enumerate(_texts(path, "hash")):
+            _identity(folder)
+            for index, scenario_hash in enumerate(_column(folder, "hash")):
                 by_hash[scenario_hash].append(_Entry(folder, index))
         return dict(by_hash)
 
@@ -237,7 +238,9 @@ class _Entry:
 # few, because the scenarios of a large item take 20 MB
 @functools.lru_cache(maxsize=16)
 def _column(folder: Path, name: str) -> list[str]:
-    return _texts(folder / "runs.parquet", name)
+    texts = _texts(folder / "runs.parquet", name)
+    _check_unchanged(folder)
+    return texts
 
 
 def _texts(path: Path, name: str) -> list[str]:
@@ -264,7 +267,30 @@ def _part(text: str) -> Part:
 @functools.lru_cache(maxsize=64)
 def _file(path: Path) -> pq.ParquetFile:
     text = [field.name for field in pq.read_schema(path) if pa.types.is_string(field.type)]
-    return pq.ParquetFile(path, read_dictionary=text)
+    file = pq.ParquetFile(path, read_dictionary=text)
+    _check_unchanged(path.parent)  # now that the file is open, it stays what it is
+    return file
+
+
+@functools.cache
+def _identity(folder: Path) -> tuple[int, int, int]:
+    """Return what tells a folder's runs from those that replace them, as it was when it was asked for first."""
+    return _present_identity(folder)
+
+
+def _present_identity(folder: Path) -> tuple[int, int, int]:
+    seen = (folder / "runs.parquet").stat()
+    return seen.st_ino, seen.st_mtime_ns, seen.st_size
+
+
+def _check_unchanged(folder: Path) -> None:
+    """Raise RunError if a folder was replaced since it was read first: rows would be those of other runs."""
+    try:
+        same = _present_identity(folder) == _identity(folder)
+    except FileNotFoundError:  # between the two renames of `ship`
+        same = False
+    if not same:
+        raise RunError(f"the shipped results in {folder} were replaced while they were read; do it again")
 
 
 @functools.lru_cache(maxsize=64)
@@ -282,7 +308,7 @@ def _group(path: Path, group: int, columns: tuple[str, ...]) -> pa.Table:
 
 def forget() -> None:
     """Empty the caches, so that files are read again."""
-    for cached in (installed, _column, _file, _ends, _group):
+    for cached in (installed, _column, _file, _ends, _group, _identity):
         cached.cache_clear()
 
 
