@@ -257,7 +257,7 @@ def test_a_site_does_not_build_a_kernel(tmp_path: Path, monkeypatch: pytest.Monk
     shutil.copy(switches, source)
     without = others(tmp_path / "kept")
     assert without.failed == {}
-    assert "BMv2 is not installed; make bmv2" in without.lacking["own.ipynb"]
+    assert "BMv2 is not installed. To install it: make bmv2" in without.lacking["own.ipynb"]
     assert "BMv2 is not installed" in without.paths["own.ipynb"].read_text()
     assert asked == ["own.ipynb"]
 

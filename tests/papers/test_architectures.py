@@ -110,9 +110,12 @@ def test_only_another_number_by_which_a_claim_holds_is_its_cause(kind: type[Ques
     assert runs is not None
     claims = {claim.id: claim for claim in item.claims.claims}
     here = item.measure(runs)
+    fails = {
+        name for name, claim in claims.items() if judge(claim, here[name]).verdict in (Verdict.PARTLY, Verdict.DIFFERS)
+    }
+    assert {cause.claim for cause in item.causes()} == fails
     for cause in item.causes():
         claim = claims[cause.claim]
-        assert judge(claim, here[claim.id]).verdict in (Verdict.PARTLY, Verdict.DIFFERS)
         assert cause.look is not None
         holds = judge(claim, cause.look(runs)).verdict == Verdict.REPRODUCED
         assert [bool(claim.causes("text")), bool(claim.candidates("text"))] == [holds, not holds]

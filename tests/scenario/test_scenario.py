@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import copy
 import doctest
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -373,6 +375,16 @@ def test_another_seed_shares_the_rest_and_is_what_plain_data_give() -> None:
     for wrong in (-1, 2**32, True):
         with pytest.raises(InputError, match="seed"):
             BASE.with_(seed=wrong)
+
+
+def test_a_scenario_can_be_sent_to_another_process_and_copied(two_flows: Scenario) -> None:
+    two_flows.with_(seed=5)  # what seeds share is computed now
+    two_flows.with_thresholds(two_flows.network.links[0].name, 5000, None)
+    assert two_flows.hash
+    assert two_flows.json()
+    for copied in (pickle.loads(pickle.dumps(two_flows)), copy.deepcopy(two_flows)):
+        assert copied == two_flows
+        assert copied.with_(seed=5) == two_flows.with_(seed=5)
 
 
 def test_what_is_kept_of_a_scenario_is_not_that_of_another(two_flows: Scenario) -> None:

@@ -22,8 +22,6 @@ MOST_SEED = 2**32 - 1
 #: scenarios several times: in each column, for all runs, for each half of them; and to check one takes milliseconds.
 _KEPT: dict[str, Scenario] = {}
 _MOST_KEPT = 256
-#: What a scenario computes from its flows, and keeps.
-_OF_FLOWS = ("numbers", "traffic", "_transports", "_depends_on_seed")
 
 
 def changed(base: Scenario, changes: dict[str, Any]) -> Scenario:
@@ -108,8 +106,10 @@ def _with_seed(base: Scenario, seed: int, **flows: Any) -> Scenario:
     family = base._family  # the copy shares it
     copy = base.model_copy(update={"seed": seed, **flows})
     assert copy._family is family
-    for kept in ("hash", "canonical", "_every_field", *(_OF_FLOWS if flows else ())):
-        copy.__dict__.pop(kept, None)
+    # what the copy does not share: with other flows, all that is computed of a scenario, except for the family's
+    computed = copy.__dict__.keys() - type(base).model_fields.keys() - {"_family"}
+    for name in computed if flows else ("hash", "canonical", "_every_field"):
+        copy.__dict__.pop(name, None)
     return copy
 
 

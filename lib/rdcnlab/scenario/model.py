@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
@@ -14,26 +13,20 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import (
     TEXT,
     FieldError,
-    Frozen,
     Limit,
     Listed,
-    canonical_fields,
-    canonical_json,
-    every_text,
     omit_default,
-    plain,
-    plain_text,
     whole,
 )
 from rdcnlab.scenario import application, consistency, display, forwarding, program_traffic, written
 from rdcnlab.scenario import changes as changes_of
+from rdcnlab.scenario.canonical import Canonical
 from rdcnlab.scenario.changes import MOST_SEED
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.defaults import missing_in_flow, with_defaults
 from rdcnlab.scenario.document import read
 from rdcnlab.scenario.draws import draw, poisson_instants
 from rdcnlab.scenario.flow import Flow
-from rdcnlab.scenario.identity import NO_SEED, hashed_text, without
 from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Network
@@ -51,7 +44,7 @@ from rdcnlab.scenario.user_file import DIRECTORY, UserFile
 from rdcnlab.scenario.workloads import MOST_FLOWS, Workload, drawn
 
 
-class Scenario(Frozen):
+class Scenario(Canonical):
     """The input of a run, which an engine executes. Frozen; equal scenarios have equal hashes.
 
     Parameters
@@ -353,17 +346,6 @@ class Scenario(Frozen):
         """Whether the scenario may be invalid with another seed, which decides flows, or ways or slots of switches."""
         return bool(self.workloads or (self.network.switches and forwarding.depend_on_seed(self)))
 
-    @functools.cached_property
-    def _family(self) -> dict[str, Any]:
-        """What was computed for this scenario or for one that shares all its parts except the seed."""
-        return {}
-
-    @functools.cached_property
-    def _every_field(self) -> dict[str, str]:
-        """Each field as JSON, also fields with their default; a copy of the scenario's data is read from it."""
-        texts = {name: getattr(self, name) for name in type(self).model_fields}
-        return {name: every_text(value) for name, value in {**texts, "flows": self.stated}.items()}
-
     @property
     def user_files(self) -> list[UserFile]:
         """Files of the user's own that belong to the scenario. Equal scenarios may name them by different paths."""
@@ -381,72 +363,6 @@ class Scenario(Frozen):
         """The flows, and the traffic of programs between two hosts as further flows, such as ``h1>h2``."""
         return (*self.flows, *program_traffic.flows(self.programs, self.network))
 
-    @functools.cached_property
-    def canonical(self) -> dict[str, Any]:
-        """The result of `to_dict`, computed once for each part of the scenario; callers must not change it."""
-        if "canonical" not in self._family:
-            self._family["canonical"] = {name: plain(value) for name, value in self._canonical_fields().items()}
-        return {**self._family["canonical"], "seed": self.seed}
-
-    def _canonical_fields(self) -> dict[str, Any]:
-        return {**canonical_fields(self), "flows": self.stated}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scenario as canonical plain data: every field, with integers in base units."""
-        data: dict[str, Any] = self.model_dump(mode="json")
-        return data
-
-    def json(self) -> str:  # type: ignore[override]
-        """Return the canonical JSON: one line, sorted keys."""
-        return canonical_json(self.canonical)
-
     def dump(self) -> str:
         """Return YAML with units, as `load` reads it; fields with their default value are left out."""
         return written.text_of(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scenario) and self.hash == other.hash
-
-    def __hash__(self) -> int:
-        return int(self.hash[:15], 16)
-
-    @functools.cached_property
-    def hash(self) -> str:
-        """SHA-256 of the canonical JSON in hexadecimal; labels of networks and paths of programs do not count."""
-        before, after = self._around_seed
-        if "hash before" not in self._family:
-            self._family["hash before"] = hashlib.sha256(before.encode())
-        whole = self._family["hash before"].copy()
-        whole.update(f'"seed":{self.seed}{after}'.encode())
-        digest: str = whole.hexdigest()
-        return digest
-
-    @property
-    def setting(self) -> str:
-        """The same for scenarios that differ in their seed only, as the runs of a repeated experiment do."""
-        return hashlib.sha256("".join(self._around_seed).encode()).hexdigest()
-
-    @property
-    def _around_seed(self) -> list[str]:
-        """The text that is hashed before and after the seed; scenarios of many seeds share it."""
-        if "hashed text" not in self._family:
-            self._family["hashed text"] = self._hashed_text().split(f'"seed":{NO_SEED}')
-        parts: list[str] = self._family["hashed text"]
-        return parts
-
-    def _hashed_text(self) -> str:
-        """Return the text that `hash` is computed from, with a mark instead of the seed."""
-        if self.user_files:
-            return hashed_text({**self.canonical, "seed": NO_SEED})
-        network = canonical_json(without(self.network._plain, "name"))
-        texts = {**self._texts, "network": network, "seed": str(NO_SEED)}
-        return "{" + ",".join(f'"{name}":{texts[name]}' for name in sorted(texts)) + "}"
-
-    @property
-    def _texts(self) -> dict[str, str]:
-        """Canonical JSON of each field except network and seed; scenarios of other thresholds share it, too."""
-        if "texts" not in self._family:
-            fields = without(without(self._canonical_fields(), "network"), "seed")
-            self._family["texts"] = {name: plain_text(value) for name, value in fields.items()}
-        texts: dict[str, str] = self._family["texts"]
-        return texts

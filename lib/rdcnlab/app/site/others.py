@@ -66,9 +66,9 @@ def others(cache: Path, *, progress: bool = True) -> Others:
 
 
 def _lacks(source: Path) -> str:
-    """Return what this machine lacks of that a notebook needs, as its metadata say; empty if it has all."""
+    """Return what is missing here for a notebook, whose metadata name what it needs; empty if nothing is missing."""
     needed = notebooks.read(source)["metadata"].get("rdcnlab", {}).get("needs", [])
-    return f"BMv2 is not installed; {install.remedy()}" if "bmv2" in needed and install.missing() else ""
+    return f"BMv2 is not installed. To install it: {install.remedy()}" if "bmv2" in needed and install.missing() else ""
 
 
 def _no_run() -> str:

@@ -263,11 +263,27 @@ def ratios(
     """
     found = {}
     for case, rows in tables.groups(totals[totals["transport"].isin([upper, lower])], by):
-        if rows.loc[rows["transport"] == lower, value].sum() and upper in set(rows["transport"]):
-            found[case] = jackknife(rows, lambda part: _ratio(part, value, upper, lower))
+        over, under = (rows[rows["transport"] == name] for name in (upper, lower))
+        if under[value].sum() and len(over):
+            found[case] = ratio(over, under, value)
     return found
 
 
-def _ratio(rows: pd.DataFrame, value: str, upper: str, lower: str) -> float:
-    mean = rows.groupby("transport")[value].mean()
-    return float(mean[upper] / mean[lower]) if mean[lower] else np.nan
+def ratio(upper: pd.DataFrame, lower: pd.DataFrame, value: str) -> Estimate:
+    """Return the mean of some runs over that of others, with the interval over seeds.
+
+    A seed draws the same flows for both, so both are left out together where the interval needs a mean without a seed.
+
+    Parameters
+    ----------
+    upper, lower : DataFrame
+        Rows of `Comparison.totals`, of one case each.
+    value : str
+        The column to average.
+    """
+
+    def of_means(part: pd.DataFrame) -> float:
+        mean = part.groupby("is_upper")[value].mean()
+        return float(mean[True] / mean[False]) if mean[False] else np.nan
+
+    return jackknife(pd.concat([upper.assign(is_upper=True), lower.assign(is_upper=False)]), of_means)

@@ -11,7 +11,6 @@ from pydantic import Field
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.intervals import Estimate, least
 from rdcnlab.analysis.measured import Measured
-from rdcnlab.analysis.resampling import jackknife
 from rdcnlab.fields.quantities import Listed, SlotDuration
 from rdcnlab.papers.tdtcp import compared
 from rdcnlab.papers.tdtcp.compared import SCHEDULED, USUAL, Architecture, Case, TransportName
@@ -118,21 +117,10 @@ class Slices(Question):
             "as-fast-from": _by_day({day: one for (_, day), one in ratio.items() if day >= 600 * _US}),
             "slower-below": _by_day({day: one for (_, day), one in ratio.items() if day <= 60 * _US}),
             "waiting-costs": Measured() if not {180 * _US, 2000 * _US} <= set(waits) else
-            Measured.one(_ratio(waits[2000 * _US], waits[180 * _US], slowdown)),
+            Measured.one(compared.ratio(waits[2000 * _US], waits[180 * _US], slowdown)),
             "never-as-good": Measured() if not waits or static.empty else
-            Measured.one(least(_ratio(rows, static, slowdown) for rows in waits.values())),
+            Measured.one(least(compared.ratio(rows, static, slowdown) for rows in waits.values())),
         }  # fmt: skip
-
-
-def _ratio(upper: pd.DataFrame, lower: pd.DataFrame, value: str) -> Estimate:
-    """Return the mean of some runs over that of others; a seed draws the same flows for both, so it leaves both."""
-    rows = pd.concat([upper.assign(upper=True), lower.assign(upper=False)])
-
-    def of_means(part: pd.DataFrame) -> float:
-        mean = part.groupby("upper")[value].mean()
-        return float(mean[True] / mean[False])
-
-    return jackknife(rows, of_means)
 
 
 def _by_day(found: dict[int, Estimate]) -> Measured:
