@@ -59,8 +59,8 @@ class Offload(Frozen):
         if self.coalesce and not self.gro:
             raise FieldError("gro", False, "true, with coalesce: the kernel polls the card only where it merges frames")
         if self.coalesce_frames and not self.coalesce:
-            allowed = "positive, such as 20 us, with coalesce_frames: the count ends this wait early"
-            raise FieldError("coalesce", DURATION.format(0), allowed)
+            reason = "coalesce_frames needs the longest wait too, such as `coalesce: 20 us`; the count ends it early"
+            raise FieldError("coalesce", DURATION.format(0), "positive", reason=reason)
         return self
 
 
