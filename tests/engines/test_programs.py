@@ -64,6 +64,25 @@ def test_a_server_and_a_script_of_ones_own_directory_repeat(run: RunPrograms, tm
     assert "hint" not in seen.provenance
 
 
+@pytest.mark.parametrize(
+    ("flows", "background", "sent_s"),
+    [
+        ("", "false", 2),  # datagrams alone beside a program: they are sent as long as it runs
+        ("  - {name: t, src: s2, dst: r2, size: 100 kB, cc: cubic}\n", "false", 2),  # t ends long before the program
+        ("", "true", 3),  # nothing else to wait for: all are sent
+    ],
+)
+def test_datagrams_beside_programs_are_sent_as_long_as_the_run_lasts(
+    run: RunPrograms, flows: str, background: str, sent_s: int
+) -> None:
+    datagrams = "flows:\n  - {name: u, src: s1, dst: r1, protocol: udp, rate: 8 Mb/s, packet: 1000 B, size: 3 MB}\n"
+    seen = run(f"{{host: s1, run: 'sleep 2', background: {background}}}", network=NETWORK + datagrams + flows)
+    (row,) = seen.tables["flows"].query("flow == 'u'").to_dict("records")
+    # 1 MB each second, but for those that are on their way when the run ends
+    assert sent_s * 1e6 - 2000 <= row["received_B"] <= sent_s * 1e6 + 1000
+    assert row["end_s"] == pytest.approx(sent_s, abs=1e-3)
+
+
 def test_programs_know_hosts_by_name_and_are_not_root(run: RunPrograms) -> None:
     shell = "id -u; hostname; getent hosts r2; touch /x /run/x; ls /run/rdcnlab /run/programs; exit 3"
     seen = run(f"{{host: s1, run: \"sh -c '{shell}'\"}}", "{host: r2, run: 'ping -c 2 -i 0.1 s1', start: 1 s}")

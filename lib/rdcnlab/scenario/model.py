@@ -203,8 +203,9 @@ class Scenario(Canonical):
 
     @property
     def is_udp_alone(self) -> bool:
-        """Whether all flows are datagrams and there are no programs, so that the run waits for the datagrams."""
-        return bool(self.flows) and not self.programs and all(flow.protocol == "udp" for flow in self.flows)
+        """Whether there is nothing else to wait for than datagrams, so that the run waits for them."""
+        waited = any(not program.background for program in self.programs)
+        return bool(self.flows) and not waited and all(flow.protocol == "udp" for flow in self.flows)
 
     def start_times(self) -> tuple[int, ...]:
         """Return the start time of each flow in ns after the scenario's start, jitter included.

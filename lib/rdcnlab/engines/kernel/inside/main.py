@@ -48,7 +48,7 @@ def run(plan: dict[str, Any], directory: str) -> None:
             controller.start()
         if "look" in plan:
             looking.Look(plan["look"], testbed, directory, lambda words: finish(directory, words)).start()
-        traffic.run(plan, testbed, directory)
+        traffic.run(plan, testbed, directory, None if own is None else own.ended)
         if controller is not None:
             controller.stop()
         if own is not None:

@@ -41,6 +41,7 @@ class Programs:
 
     def __init__(self, plan: dict[str, Any], testbed: Any, directory: str) -> None:
         self.plan, self.directory = plan["programs"], directory
+        self.ended: int | None = None
         os.mkdir(SHARED)
         size = f"size={self.plan['stored_B']},mode=0755"
         subprocess.run(["mount", "-t", "tmpfs", "-o", size, "programs", SHARED], check=True)
@@ -86,12 +87,20 @@ class Programs:
                 file.write(text)
 
     def begin(self) -> None:
-        """Start the process that starts the programs at their instants."""
+        """Start the process that starts the programs at their instants.
+
+        Where flows go on until programs have ended, `ended` can be read when the last program has that is waited for.
+        """
         path = os.path.join(self.directory, "programs.txt")
         with open(path, "w") as file:
             file.write("\n".join([*self.lines, ""]))
         words = [TOOL, "programs", path, os.path.join(self.directory, "programs.jsonl")]
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE)
+        if self.plan.get("flows_go_on"):
+            self.ended, told = os.pipe()
+            self.process = subprocess.Popen([*words, str(told)], stdin=subprocess.PIPE, pass_fds=[told])
+            os.close(told)
+        else:
+            self.process = subprocess.Popen(words, stdin=subprocess.PIPE)
 
     def end(self) -> None:
         """Wait until the programs that a run waits for have ended; no flow is left."""

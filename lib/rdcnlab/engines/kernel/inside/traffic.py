@@ -15,8 +15,11 @@ import circles
 TOOL = "/proc/1/exe"
 
 
-def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
-    """Start the switches' timetables and the flows at their times, and wait until the last flow ends."""
+def run(plan: dict[str, Any], testbed: Any, directory: str, programs_ended: int | None = None) -> None:
+    """Start the switches' timetables and the flows at their times, and wait until the last flow ends.
+
+    With `programs_ended`, flows in the background go on until this descriptor can be read.
+    """
     for switch in testbed.switches:
         switch.start_timetable(plan["epoch_ns"])
     for directory_of_flow, size in plan["files"].items():
@@ -27,6 +30,8 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
         with open(f"/run/replay.{port}", "wb") as file:
             file.write(binascii.a2b_base64(packed))
     lines = [f"seed {plan['seed']}", f"ready {plan['ready_ns']}", f"limit {plan['limit_ns']}", f"small {plan['small']}"]
+    if programs_ended is not None:
+        lines.append("programs")
     for flow in plan["flows"]:
         line = flow["line"]
         places = {"@src": testbed.pid(flow["src"]), "@dst": testbed.pid(flow["dst"]), "@start": flow["start_ns"]}
@@ -40,7 +45,8 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
     # a random name would use random numbers and so change those that the kernel draws later.
     with open(os.path.join(directory, "traffic.log"), "w+") as log:
         watch = circles.Watch() if circles.limited(plan) else None
-        tool = subprocess.Popen([TOOL, "traffic", path, os.path.join(directory, "flows.jsonl")], stderr=log)
+        words = [TOOL, "traffic", path, os.path.join(directory, "flows.jsonl")]
+        tool = subprocess.Popen(words, stdin=programs_ended, stderr=log)
         wait(tool, testbed.switches, watch)
         if watch is not None and watch.seen:
             raise circles.error(testbed)

@@ -146,6 +146,10 @@ def settings(network: Network, *, here: bool) -> dict[str, Any]:
         "written_B": MOST_WRITTEN,
         "cc": {program.host: program.cc for program in scenario.programs if program.cc is not None},
     }
+    waited = any(not program.background for program in scenario.programs)
+    if waited and any(flow.protocol == "udp" for flow in scenario.flows):
+        # the run does not wait for datagrams, but they are sent as long as it lasts
+        found["flows_go_on"] = True
     return {"programs": found}
 
 

@@ -352,12 +352,17 @@ int programs_main(int argc, char **argv)
 {
 	struct itimerspec until = { 0 };
 	bool flows = true;
-	int notices[2], timer, waited_for = 0;
+	int notices[2], timer, waited_for = 0, told = -1;
 	sigset_t child;
 
-	if (argc != 3)
-		die("usage: rdcn-guest programs PLAN RESULT");
+	if (argc != 3 && argc != 4)
+		die("usage: rdcn-guest programs PLAN RESULT [DESCRIPTOR]");
 	read_plan(argv[1]);
+	/* who wants to know when the last program that is waited for has ended */
+	if (argc == 4) {
+		told = atoi(argv[3]);
+		must(fcntl(told, F_SETFD, FD_CLOEXEC), "no descriptor", argv[3]);
+	}
 	result = open(argv[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	must(result < 0, "cannot open", argv[2]);
 	memcpy(preload, "LD_PRELOAD=", 11);
@@ -390,8 +395,11 @@ int programs_main(int argc, char **argv)
 		must(poll(ready, 3, -1) < 0, "cannot", "wait");
 		if (ready[0].revents)
 			break;
-		if (ready[1].revents && read(notices[0], &role, 1) == 1)
+		if (ready[1].revents && read(notices[0], &role, 1) == 1) {
 			waited_for -= role == 'f';
+			if (!waited_for && told >= 0 && role == 'f')
+				must(write(told, &role, 1) < 0, "cannot write", argv[3]);
+		}
 		if (ready[2].revents && read(STDIN_FILENO, &role, 1) <= 0)
 			flows = false;
 	}

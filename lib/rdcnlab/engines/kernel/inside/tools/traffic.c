@@ -14,6 +14,8 @@
  *   limit NS                when what has not finished is given up; its counts are those
  *                           of this instant
  *   small BYTES            largest flow of the loop whose receiver wakes up once
+ *   programs                flows in the background go on until a byte can be read from
+ *                           standard input: all programs that are waited for have ended
  *   PROTOCOL NAME SRC_PID DST_PID SRC_IPV4 DST_IPV4 PORT SIZE START_NS ...   (per flow)
  *     tcp ... CC (src|dst) [CONNECT_NS]       who connects, and when if ahead of START_NS
  *     mptcp ... CC src [CONNECT_NS]
@@ -59,6 +61,7 @@ static struct flow flows[MAX_FLOWS];
 static int flow_count, running;
 static char seed[65];
 static uint64_t limit;
+static bool beside_programs;
 uint64_t ready;
 unsigned int small;
 int result_directory;
@@ -113,6 +116,10 @@ static void read_plan(const char *path)
 		    sscanf(line, "ends %d", &ends) == 1 ||
 		    sscanf(line, "after %d", &after) == 1)
 			continue;
+		if (!strcmp(line, "programs\n")) {
+			beside_programs = true;
+			continue;
+		}
 		if (flow_count == MAX_FLOWS)
 			die("traffic: more than %d flows", MAX_FLOWS);
 		read_flow(&flows[flow_count], line);
@@ -181,7 +188,7 @@ void start_detached(void *(*run)(void *), struct flow *f)
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	error = pthread_create(&thread, &attributes, run, f);
 	if (error)
-		die("traffic: flow %s: thread: %s", f->name, strerror(error));
+		die("traffic: flow %s: thread: %s", f ? f->name : "none", strerror(error));
 }
 
 static void start_thread(void *(*end)(void *), struct flow *f)
@@ -196,6 +203,21 @@ static void *run_loop(void *first)
 {
 	carry(flows, flow_count);
 	end_of_thread(first);
+	return NULL;
+}
+
+/* Programs count as one more thread that is waited for, which is this one. */
+static void *await_programs(void *unused)
+{
+	char byte;
+
+	(void)unused;
+	if (read(STDIN_FILENO, &byte, 1) < 0)
+		die("traffic: no word of the programs: %s", strerror(errno));
+	pthread_mutex_lock(&lock);
+	running--;
+	pthread_cond_signal(&change);
+	pthread_mutex_unlock(&lock);
 	return NULL;
 }
 
@@ -314,6 +336,12 @@ int traffic_main(int argc, char **argv)
 	}
 	if (looped)
 		start_thread(run_loop, looped);
+	if (beside_programs) {
+		pthread_mutex_lock(&lock);
+		running++;
+		pthread_mutex_unlock(&lock);
+		start_detached(await_programs, NULL);
+	}
 	start_progress(result_directory, flows, flow_count, ready);
 	if (now_ns() >= ready)
 		die("traffic: the set-up took until %" PRIu64 " ns, the flows were to start at %"
