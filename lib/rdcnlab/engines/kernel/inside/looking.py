@@ -70,8 +70,15 @@ class Look(threading.Thread):
                 check=False,
             )
             found.append([done.stdout.decode(errors="replace"), done.returncode])
-        with open(os.path.join(self.directory, "look.json"), "w") as file:
-            json.dump({"answers": found, "end_ns": time.monotonic_ns()}, file)
+        _report(self.directory, {"answers": found, "end_ns": time.monotonic_ns()})
+
+
+def _report(directory: str, found: dict[str, Any]) -> None:
+    """Write ``look.json`` as a whole or not at all: the host may read it now, and the run may end in another thread."""
+    part = os.path.join(directory, "look.part")
+    with open(part, "w") as file:
+        json.dump(found, file)
+    os.rename(part, os.path.join(directory, "look.json"))
 
 
 class Lines:
@@ -104,10 +111,7 @@ class Lines:
             text, status = self._answer(line)
 
     def _say(self, number: int, text: str, status: int) -> None:
-        part = os.path.join(self.directory, "look.part")
-        with open(part, "w") as file:
-            json.dump({"next": number, "text": text, "status": status, "now_ns": time.monotonic_ns()}, file)
-        os.rename(part, os.path.join(self.directory, "look.json"))
+        _report(self.directory, {"next": number, "text": text, "status": status, "now_ns": time.monotonic_ns()})
 
     def _line(self, number: int) -> str | None:
         """Return the next line; None if there is none.
