@@ -12,7 +12,7 @@ import pytest
 from rdcnlab.app.notebooks import NETWORK
 from rdcnlab.papers import claims, select
 from rdcnlab.papers.verdicts import Verdict
-from rdcnlab.scenario.model import canonical_json
+from rdcnlab.scenario import canonical_json
 from rdcnlab.system import places
 
 ITEMS = select()
