@@ -58,6 +58,6 @@ def test_a_fold_is_a_mean_over_spans_and_its_sum_a_sequence_graph() -> None:
 def test_days_without_events_count_as_zero() -> None:
     spans = weeks.days(HYBRID, "circuit")
     events = pd.DataFrame({"run": [0, 0, 0], "t_ns": [1_200_000, 1_390_000, 2_600_000]})
-    counted = weeks.per_day(events, spans, range(2), after_ns=20_000)
-    assert counted.groupby("run")["count"].apply(list).tolist() == [[2, 1, 0, 0, 0, 0, 0], [0] * 7]
+    counted = weeks.per_day(events, spans, range(2))
+    assert counted.groupby("run")["count"].apply(list).tolist() == [[1, 1, 0, 0, 0, 0, 0], [0] * 7]
     assert len(weeks.per_day(events, spans, range(1), begin_ns=2_000_000)) == 6

@@ -140,7 +140,6 @@ def events_by_day(
     link: str,
     *,
     dilation: int,
-    after_us: int,
     by_flow: bool = False,
     skipped_us: int = 0,
 ) -> pd.DataFrame:
@@ -157,8 +156,6 @@ def events_by_day(
     dilation : int
         Factor between the time of the hosts, in which events are recorded, and the time of the network. The clocks of
         the hosts run this many times slower.
-    after_us : int
-        Events up to this time after a day count, too.
     by_flow : bool
         Whether each flow's events are counted separately.
     skipped_us : int
@@ -169,7 +166,7 @@ def events_by_day(
     DataFrame
         ``run``, ``begin_ns``, ``count``; see `weeks.per_day`. Days before the fold begins are left out.
     """
-    return _by_day(case.runs, case.scenario, tuple(names), link, dilation, after_us, by_flow, skipped_us)
+    return _by_day(case.runs, case.scenario, tuple(names), link, dilation, by_flow, skipped_us)
 
 
 @for_each_run
@@ -179,7 +176,6 @@ def _by_day(
     names: tuple[str, ...],
     link: str,
     dilation: int,
-    after_us: int,
     by_flow: bool,
     skipped_us: int,
 ) -> pd.DataFrame:
@@ -188,8 +184,8 @@ def _by_day(
     events = runs.events[runs.events["event"].isin(list(names))]
     events = events.assign(t_ns=events["t_ns"] // dilation)
     parts = [events[events["flow"] == flow.name] for flow in scenario.flows] if by_flow else [events]
-    options = {"after_ns": after_us * NS_PER_US, "begin_ns": scenario.probes.fold_from}
-    return pd.concat(weeks.per_day(part, spans, range(len(runs)), **options) for part in parts)
+    begin_ns = scenario.probes.fold_from
+    return pd.concat(weeks.per_day(part, spans, range(len(runs)), begin_ns=begin_ns) for part in parts)
 
 
 def quiet_shares(counts: Mapping[str, pd.DataFrame]) -> dict[str, Estimate]:

@@ -154,7 +154,7 @@ def days(scenario: Scenario, link: str, *, name: str | None = None) -> npt.NDArr
 
 
 def per_day(
-    events: pd.DataFrame, spans: npt.NDArray[np.int64], runs: Iterable[int], *, after_ns: int = 0, begin_ns: int = 0
+    events: pd.DataFrame, spans: npt.NDArray[np.int64], runs: Iterable[int], *, begin_ns: int = 0
 ) -> pd.DataFrame:
     """Count the events in each day; days without events are included.
 
@@ -166,9 +166,6 @@ def per_day(
         Begin and end of each day, as `days` returns them.
     runs : iterable of int
         Runs to count for; runs without events are included.
-    after_ns : int
-        Events up to this time after a day count, too: the effects of a day are visible until a round trip after its
-        end.
     begin_ns : int
         Days that begin earlier are left out.
 
@@ -181,7 +178,7 @@ def per_day(
     parts = []
     for run in runs:
         times = np.sort(events.loc[events["run"] == run, "t_ns"].to_numpy())
-        counts = np.searchsorted(times, chosen[:, 1] + after_ns) - np.searchsorted(times, chosen[:, 0])
+        counts = np.searchsorted(times, chosen[:, 1]) - np.searchsorted(times, chosen[:, 0])
         parts.append(pd.DataFrame({"run": run, "begin_ns": chosen[:, 0], "count": counts}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": [], "begin_ns": [], "count": []})
 

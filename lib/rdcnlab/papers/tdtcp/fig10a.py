@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 10(a): reordering events by optical day. Sec. 5.3."""
+"""Figure 10(a): reordering events by optical day, if the two networks differ only in latency. Sec. 5.3."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
@@ -12,9 +13,10 @@ from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
-from rdcnlab.papers.tdtcp.space import PACED
+from rdcnlab.papers.tdtcp.space import PACED, Difference
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
+from rdcnlab.scenario import Scenario
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,15 +24,18 @@ if TYPE_CHECKING:
 
 #: Events that a day must not have to be quiet: reordering, and retransmission.
 _DISTURBING = ("duplicates", "retransmit")
+#: End of the names of cases with the difference of the networks with which the figure was judged before.
+_FORMER = " with both differences"
 
 
 class Fig10a(Weeks):
-    """Reordering events in every day of the circuit.
+    """Reordering events in every day of the circuit. Networks are figure 9's, because Sec. 5.3 is about latency.
 
     An event is a sequence of ACKs that acknowledge nothing new, because later data arrived before earlier data. Events
     of all flows count, if they are inside the day.
     """
 
+    difference: ClassVar[Difference] = "latency"
     reads: ClassVar[tuple[str, ...]] = ("flows", "events")
     parts: ClassVar[dict[str, Part]] = {"events": Part(("t_ns", "event", "flow", "value"))}
     event: ClassVar[str] = "duplicates"
@@ -38,16 +43,27 @@ class Fig10a(Weeks):
 
     variants: Variants = ("cubic", "mptcp", "tdtcp")
 
-    def counts(
-        self, runs: Runs, *names: str, by_flow: bool = False, until_later: bool = False
-    ) -> dict[str, pd.DataFrame]:
-        """Return ``run``, ``begin_ns`` and ``count`` of the named events for each variant, or for each of its flows.
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """Names of the cases: the variants; in the paper profile also with both differences, as they were judged before."""
+        former = self.variants if self.profile == "paper" else ()
+        return (*self.variants, *(f"{variant}{_FORMER}" for variant in former))
 
-        With `until_later`, events up to a round trip after the day count, too.
-        """
-        after_us = int(folded.rtt_us(self.first, "packet")) if until_later else 0
-        options: dict[str, Any] = {"dilation": self.dilation, "after_us": after_us, "by_flow": by_flow}
-        return {case.name: folded.events_by_day(case, names, "circuit", **options) for case in self.present_cases(runs)}
+    def case(self, name: str) -> Scenario:
+        """Return the scenario of a case."""
+        return self.base(name.removesuffix(_FORMER), "both" if name.endswith(_FORMER) else None)
+
+    def compared_cases(self, runs: Runs, *, former: bool = False) -> Iterator[folded.Case]:
+        """Iterate over the cases with runs, named after their variants: the figure's, or those judged before."""
+        for case in self.present_cases(runs):
+            if case.name.endswith(_FORMER) == former:
+                yield case._replace(name=case.name.removesuffix(_FORMER))
+
+    def counts(self, runs: Runs, *names: str, by_flow: bool = False, former: bool = False) -> dict[str, pd.DataFrame]:
+        """Return ``run``, ``begin_ns`` and ``count`` of the named events for each variant, or for each of its flows."""
+        options: dict[str, Any] = {"dilation": self.dilation, "by_flow": by_flow}
+        cases = self.compared_cases(runs, former=former)
+        return {case.name: folded.events_by_day(case, names, "circuit", **options) for case in cases}
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the distribution over days."""
@@ -65,24 +81,26 @@ class Fig10a(Weeks):
             figures.draw_stated(ax, "tdtcp", [(0, expected.at_least / 100)])
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure the share of days without reordering and without retransmission with TDTCP."""
+        """Measure TDTCP's share of days without reordering and retransmission, and what MPTCP says of a network."""
         return {
-            "quiet-days": self._quietness(runs),
-            "quiet-days was": self._quietness(runs, until_later=True),
-            "mptcp-baseline": self._inside_a_network(runs),
+            f"{claim}{suffix}": measured
+            for suffix, former in (("", False), (" was", True))
+            for claim, measured in (
+                ("quiet-days", self._quietness(runs, former=former)),
+                ("mptcp-baseline", self._inside_a_network(runs, former=former)),
+            )
         }
 
-    def _inside_a_network(self, runs: Runs) -> Measured:
+    def _inside_a_network(self, runs: Runs, *, former: bool) -> Measured:
         """Measure MPTCP's reordering over CUBIC's, later than a round trip after the circuit's day has begun."""
-        cases = {case.name: case for case in self.present_cases(runs) if case.name in ("cubic", "mptcp")}
-        if len(cases) < 2:
+        by_day = {}
+        for case in self.compared_cases(runs, former=former):
+            skipped_us = int(folded.rtt_us(case.scenario, "packet"))
+            options: dict[str, Any] = {"dilation": self.dilation, "skipped_us": skipped_us}
+            by_day[case.name] = folded.events_by_day(case, ["duplicates"], "circuit", **options)
+        if not {"cubic", "mptcp"} <= by_day.keys():
             return Measured()
-        skipped_us = int(folded.rtt_us(self.first, "packet"))
-        options: dict[str, Any] = {"dilation": self.dilation, "after_us": 0, "skipped_us": skipped_us}
-        by_day = {
-            name: folded.events_by_day(case, ["duplicates"], "circuit", **options) for name, case in cases.items()
-        }
-        mean = {name: over_seeds(days.groupby("run")["count"].mean()) for name, days in by_day.items()}
+        mean = {name: over_seeds(by_day[name].groupby("run")["count"].mean()) for name in ("cubic", "mptcp")}
         return Measured.one(mean["mptcp"] / mean["cubic"], ", ".join(f"{name}: {mean[name]} a day" for name in mean))
 
     def causes(self) -> list[Cause]:
@@ -95,7 +113,7 @@ class Fig10a(Weeks):
         """Measure the share in % of a single flow's days without reordering and without retransmission."""
         return Measured(folded.quiet_shares(self.counts(runs, *_DISTURBING, by_flow=True)))
 
-    def _quietness(self, runs: Runs, *, until_later: bool = False) -> Measured:
-        quiet = folded.quiet_shares(self.counts(runs, *_DISTURBING, until_later=until_later))
+    def _quietness(self, runs: Runs, *, former: bool) -> Measured:
+        quiet = folded.quiet_shares(self.counts(runs, *_DISTURBING, former=former))
         note = ", ".join(f"{name}: {share} %" for name, share in quiet.items())
         return Measured.one(quiet["tdtcp"], note) if "tdtcp" in quiet else Measured()

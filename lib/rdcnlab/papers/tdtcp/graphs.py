@@ -70,11 +70,15 @@ class Weeks(Item):
         """The same item with hosts that are notified at once, for causes in the columns where they are late."""
         return self.with_parameters(column=testbed_of(self.column), profile=self.profile, seeds=self.seeds)
 
-    def base(self, variant: str) -> Scenario:
-        """Return the scenario of a variant, in network time, with the first seed."""
+    def base(self, variant: str, difference: Difference | None = None) -> Scenario:
+        """Return the scenario of a variant, in network time, with the first seed.
+
+        The networks have the difference of the figure, unless another is given.
+        """
+        difference = difference or self.difference
         duration = self.duration or self.of_profile[self.profile]
-        base = scenario(self.column, variant, self.difference, duration)
-        return base.with_(**equal_rtts(base, RTT_US[self.column])) if self.difference == "bandwidth" else base
+        base = scenario(self.column, variant, difference, duration)
+        return base.with_(**equal_rtts(base, RTT_US[self.column])) if difference == "bandwidth" else base
 
     def case(self, name: str) -> Scenario:
         """Return the scenario of a case, in network time, with the first seed."""
