@@ -45,7 +45,7 @@ class Fig10a(Weeks):
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Names of the cases: the variants; in the paper profile also with both differences, as they were judged before."""
+        """Names of the cases: the variants; in the paper profile also with both differences, as judged before."""
         former = self.variants if self.profile == "paper" else ()
         return (*self.variants, *(f"{variant}{_FORMER}" for variant in former))
 
