@@ -33,6 +33,8 @@ class Fig7b(Occupancy):
 
     def causes(self) -> list[Cause]:
         """Return an experiment that spreads the initial burst; on the artefact's testbed one on the ACKs' days."""
+        if self.column == "artefact-late":
+            return []
         if self.column in LATE_US:
             return [Cause("tdtcp-lowest", self, self.without_mptcp)]
         if self.column != "text":

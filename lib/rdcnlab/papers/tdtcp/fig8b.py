@@ -57,6 +57,8 @@ class Fig8b(Occupancy):
 
     def causes(self) -> list[Cause]:
         """Return an experiment on the effect of late notifications on TDTCP's queue; with them, the other queues."""
+        if self.column == "artefact-late":
+            return []
         if self.column in LATE_US:
             return [Cause("tdtcp-lowest", self, self.without_mptcp)]
         variants = tuple(name for name in self.variants if name != "mptcp")
