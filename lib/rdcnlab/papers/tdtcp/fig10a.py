@@ -11,6 +11,7 @@ import pandas as pd
 from rdcnlab.analysis import figures, folded
 from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
 from rdcnlab.papers.tdtcp.space import PACED, Difference
@@ -37,7 +38,8 @@ class Fig10a(Weeks):
 
     difference: ClassVar[Difference] = "latency"
     reads: ClassVar[tuple[str, ...]] = ("flows", "events")
-    parts: ClassVar[dict[str, Part]] = {"events": Part(("t_ns", "event", "flow", "value"))}
+    #: Days, nights and RTTs of the packet network are multiples of 20 us, so ticks of 20 us leave each event in its day.
+    parts: ClassVar[dict[str, Part]] = {"events": Part(("t_ns", "event", "flow"), tick=20 * NS_PER_US)}
     event: ClassVar[str] = "duplicates"
     label: ClassVar[str] = "reordering events in a day"
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from rdcnlab.analysis import figures, folded, tables
 from rdcnlab.analysis.measured import Measured, percent_above
@@ -20,6 +20,8 @@ _STATED = ("cubic", "dctcp", "mptcp")
 
 class Fig7a(Throughput):
     """Sequence graphs."""
+
+    more_runs: ClassVar[dict[str, int]] = {"text": 16}
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure by how much TDTCP's goodput is above that of each other variant."""

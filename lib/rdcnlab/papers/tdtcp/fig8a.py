@@ -54,6 +54,7 @@ class Fig8a(Throughput):
     """
 
     difference: ClassVar[Difference] = "bandwidth"
+    more_runs: ClassVar[dict[str, int]] = {"text": 16}
 
     rtts_us: Microseconds = (20, 40, 55, 70, 85, 100)
     compared_us: Microseconds | None = None

@@ -24,6 +24,7 @@ class Fig8b(Occupancy):
     """Queues at the RTT of figure 8(a)."""
 
     difference: ClassVar[Difference] = "bandwidth"
+    more_runs: ClassVar[dict[str, int]] = {"artefact": 16}
 
     @property
     def cases(self) -> tuple[str, ...]:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -50,6 +52,8 @@ class Weeks(Item):
     #: Duration of a run in network time. A quarter of the paper's 2 s has 257 weeks after the first hundred, and ten
     #: seeds together have more weeks than the paper's run; docs/decisions/tdtcp-network.md has the intervals.
     of_profile: ClassVar[dict[str, str]] = {"quick": "300 ms", "paper": "500 ms"}
+    #: Number of runs of each variant in the paper profile, for columns with a claim that fewer runs left undecided.
+    more_runs: ClassVar[dict[str, int]] = {}
 
     variants: Variants = ("tdtcp", "cubic", "dctcp", "mptcp", "retcp", "retcpdyn")
     duration: Duration | None = None
@@ -84,9 +88,19 @@ class Weeks(Item):
         """Return the scenario of a case, in network time, with the first seed."""
         return self.base(name)
 
+    @property
+    def has_few_runs(self) -> bool:
+        """Whether each variant has fewer runs than in the paper profile."""
+        return super().has_few_runs or (self.seeds or math.inf) < self.more_runs.get(self.column, 0)
+
+    def count_of(self, name: str) -> int:
+        """Return the number of runs of a case. Only the variants have `more_runs`, and not what a sweep adds."""
+        is_usual = self.profile == "paper" and self.seeds is None
+        return self.more_runs.get(self.column, self.count) if is_usual and name in self.variants else self.count
+
     def points(self) -> list[Scenario]:
         """Return one scenario for each case and seed, in network time."""
-        return [case.with_(seed=seed) for case in map(self.case, self.cases) for seed in range(self.count)]
+        return [self.case(name).with_(seed=seed) for name in self.cases for seed in range(self.count_of(name))]
 
     def scenarios(self) -> list[Scenario]:
         """Return the scenarios in the time of the hosts."""
@@ -104,8 +118,9 @@ class Weeks(Item):
 
     def present_cases(self, runs: Runs) -> Iterator[Case]:
         """Iterate over the cases that have runs."""
-        for number, name in enumerate(self.cases):
-            pairs = self.pairs[number * self.count : (number + 1) * self.count]
+        pairs_left = iter(self.pairs)
+        for name in self.cases:
+            pairs = list(itertools.islice(pairs_left, self.count_of(name)))
             selected = runs.among(host_scenario for _, host_scenario in pairs)
             if len(selected):
                 yield Case(name, selected, pairs[0][0])
