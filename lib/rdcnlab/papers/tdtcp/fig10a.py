@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
-from rdcnlab.papers.tdtcp.space import PACED, Difference
+from rdcnlab.papers.tdtcp.space import PACED, Difference, both_differences
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
@@ -38,7 +38,7 @@ class Fig10a(Weeks):
 
     difference: ClassVar[Difference] = "latency"
     reads: ClassVar[tuple[str, ...]] = ("flows", "events")
-    #: Days, nights and RTTs of the packet network are multiples of 20 us, so ticks of 20 us leave each event in its day.
+    #: Days, nights and the packet network's RTTs are multiples of 20 us, so ticks of 20 us leave each event in its day.
     parts: ClassVar[dict[str, Part]] = {"events": Part(("t_ns", "event", "flow"), tick=20 * NS_PER_US)}
     event: ClassVar[str] = "duplicates"
     label: ClassVar[str] = "reordering events in a day"
@@ -67,6 +67,11 @@ class Fig10a(Weeks):
         cases = self.compared_cases(runs, former=former)
         return {case.name: folded.events_by_day(case, names, "circuit", **options) for case in cases}
 
+    def with_both(self, column: str) -> Self:
+        """Return the same item on the testbed of a column, with networks that differ in bandwidth and latency."""
+        settings = {"column": column, "profile": self.profile, "seeds": self.seeds}
+        return self.with_parameters(**settings, changes=both_differences(self.with_parameters(**settings).first))
+
     def plot(self, runs: Runs) -> Figure:
         """Draw the distribution over days."""
         with figures.single(4.2, 2.8, columns=2) as (figure, ax):
@@ -74,7 +79,7 @@ class Fig10a(Weeks):
                 figures.distribution(ax, counts["count"], name)
             self.mark(ax)
             ax.set(xlabel=self.label, ylabel="share of days")
-        return self.caption(figure, runs)
+        return self.caption(figure, runs, "difference of latency only")
 
     def mark(self, ax: Axes) -> None:
         """Mark the paper's share of days without reordering and without retransmission."""

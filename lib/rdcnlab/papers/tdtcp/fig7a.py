@@ -55,6 +55,8 @@ class Fig7a(Throughput):
         if self.column == "text-late":
             late = [Cause(claim, self.at_once) for claim in ("over-cubic", "over-dctcp", "over-retcpdyn")]
             return [*late, Cause("retcp-as-cubic", self.as_run)]
+        if self.column == "artefact-late":
+            return [Cause(f"over-{other}", self.at_once) for other in (*_STATED, "retcpdyn")]
         if self.column != "text":
             return []
         return [Cause("over-mptcp", self.as_run), Cause("retcp-as-cubic", self.as_run)]

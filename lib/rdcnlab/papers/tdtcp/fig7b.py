@@ -6,7 +6,7 @@ from __future__ import annotations
 from rdcnlab.analysis.measured import Measured, lowest
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy
-from rdcnlab.papers.tdtcp.space import AFTER, AHEAD, BEFORE, CIRCUIT_END, LATE_US, LATER, PACED, STEADY, parameter
+from rdcnlab.papers.tdtcp.space import AFTER, AHEAD, BEFORE, CIRCUIT_END, LATER, PACED, STEADY, parameter
 from rdcnlab.runs.frame import Runs
 
 
@@ -33,9 +33,7 @@ class Fig7b(Occupancy):
 
     def causes(self) -> list[Cause]:
         """Return an experiment that spreads the initial burst; on the artefact's testbed one on the ACKs' days."""
-        if self.column == "artefact-late":
-            return []
-        if self.column in LATE_US:
+        if self.column == "text-late":
             return [Cause("tdtcp-lowest", self, self.without_mptcp)]
         if self.column != "text":
             same_days = self.with_parameters(variants=("tdtcp",), changes=parameter("reverse", "text"))

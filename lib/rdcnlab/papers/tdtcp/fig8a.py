@@ -154,7 +154,7 @@ class Fig8a(Throughput):
             return [Cause("mptcp-last", self.at_once), Cause("retcp-as-cubic", self.as_run)]
         if self.column == "text":
             return [Cause("retcp-as-cubic", self.as_run)]
-        if self.column != "artefact":
+        if self.column == "artefact-late":
             return []
         variants = ("tdtcp", "cubic", "dctcp")
         return [

@@ -58,9 +58,9 @@ class Fig8b(Occupancy):
 
     def causes(self) -> list[Cause]:
         """Return an experiment on the effect of late notifications on TDTCP's queue; with them, the other queues."""
-        if self.column == "artefact-late":
+        if self.column == "artefact-late":  # undecided
             return []
-        if self.column in LATE_US:
+        if self.column == "text-late":
             return [Cause("tdtcp-lowest", self, self.without_mptcp)]
         variants = tuple(name for name in self.variants if name != "mptcp")
         delayed = self.with_parameters(variants=variants, changes=late_at_former_rtt(self.first))

@@ -122,6 +122,12 @@ def equal_rtts(base: Scenario, rtt_us: int) -> dict[str, Any]:
     return with_rtts(base, {"packet": (rtt_us, 10), "circuit": (rtt_us, 100)})
 
 
+def both_differences(base: Scenario) -> dict[str, Any]:
+    """Return the changes, for `Scenario.with_`, with which the networks differ in bandwidth and latency."""
+    circuit, packet = zip(_RTTS, _RATES, strict=True)
+    return with_rtts(base, {"packet": packet, "circuit": circuit})
+
+
 def late(base: Scenario, delay_us: int) -> dict[str, Any]:
     """Return the changes, for `Scenario.with_`, with which hosts are notified late, if they are notified at all."""
     return {} if base.notify is None else {"notify.delay": f"{delay_us} us"}
