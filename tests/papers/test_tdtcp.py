@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.analysis import weeks
+from rdcnlab.analysis import folded, weeks
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.engines.kernel import plan
@@ -192,3 +192,34 @@ def test_notifications_are_late_by_the_smallest_delay_at_which_others_are_little
     assert set(smaller) == {delay for delay in space.DELAYS_US if delay < space.LATE_US[column]}
     assert [delay for delay, found in smaller.items() if judge(claim, found).verdict is Verdict.REPRODUCED] == []
     assert judge(claim, item.measure(runs)["slightly-below"]).verdict is Verdict.REPRODUCED
+
+
+def test_more_runs_are_those_of_the_variants_and_not_of_sweeps() -> None:
+    """Figure 8(b), column artefact: 16 seeds of six variants, and six of each with the RTT that was judged before."""
+    item = tdtcp.fig8b(profile="paper", column="artefact")
+    assert len(item.points()) == 6 * 16 + 6 * 6
+    assert [item.count_of(name) for name in ("mptcp", "mptcp 100 us")] == [16, 6]
+    assert not item.has_few_runs
+    assert tdtcp.fig8b(profile="paper", column="artefact", seeds=6).has_few_runs
+    assert not tdtcp.fig8b(profile="paper", column="text", seeds=6).has_few_runs
+
+
+@pytest.mark.parametrize("column", ["text", "artefact"])
+def test_figure_10_has_the_networks_of_figure_9_and_before_had_those_of_figure_7(column: str) -> None:
+    variants = ["cubic", "mptcp", "tdtcp"]
+    judged, first = [], []
+    item = tdtcp.fig10a(profile="paper", seeds=1, column=column)
+    for name, scenario in zip(item.cases, item.scenarios(), strict=True):
+        (first if "both" in name else judged).append(scenario)
+    assert judged == tdtcp.fig9(profile="paper", seeds=1, variants=variants, column=column).scenarios()
+    assert first == tdtcp.fig7a(profile="paper", seeds=1, variants=variants, column=column).scenarios()
+    assert set(item.with_both(column).scenarios()) == set(first)
+
+
+@pytest.mark.parametrize("dilation", [1, 20])
+def test_ticks_of_shipped_events_leave_each_event_in_its_day(dilation: int) -> None:
+    tick = tdtcp.fig10a.parts["events"].tick
+    for scenario, _ in tdtcp.fig10a(profile="paper", seeds=1, dilation=dilation).pairs:
+        packet_ns = round(folded.rtt_us(scenario, "packet")) * 1000
+        ends = {int(end) for day in weeks.days(scenario, "circuit") for end in day}
+        assert [end for end in {*ends, packet_ns, scenario.probes.fold_from} if end * dilation % tick] == []
