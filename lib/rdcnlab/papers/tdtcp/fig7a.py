@@ -59,4 +59,4 @@ class Fig7a(Throughput):
             return [Cause(f"over-{other}", self.at_once) for other in (*_STATED, "retcpdyn")]
         if self.column != "text":
             return []
-        return [Cause("over-mptcp", self.as_run), Cause("retcp-as-cubic", self.as_run)]
+        return [Cause(claim, self.as_run) for claim in ("over-mptcp", "over-retcpdyn", "retcp-as-cubic")]
