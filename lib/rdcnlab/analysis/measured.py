@@ -9,7 +9,7 @@ intervals; see `rdcnlab.analysis.intervals`.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -67,6 +67,14 @@ class Measured:
         numbers = estimates(values) if isinstance(values, pd.DataFrame) else dict(values.items())
         keys = {key: key if isinstance(key, tuple) else (key,) for key in numbers}
         return cls({template.format(*keys[key]): _number(value) for key, value in numbers.items()}, note, unit)
+
+    def only(self, *names: str) -> Measured:
+        """Return the measurement of some cases; a name that is no case is left out."""
+        return replace(self, cases={name: value for name, value in self.cases.items() if name in names})
+
+    def without(self, *names: str) -> Measured:
+        """Return the measurement of all other cases."""
+        return replace(self, cases={name: value for name, value in self.cases.items() if name not in names})
 
     def text(self, unit: str) -> str:
         """Return the numbers in words, with their intervals."""

@@ -29,6 +29,11 @@ def _text_by_column(value: Any) -> Any:
     return {"": value} if isinstance(value, str) and value else value or {}
 
 
+def _of_column(texts: dict[str, str], column: str) -> str:
+    """Return the text of a column; empty if there is neither one for it nor one for every column."""
+    return texts.get(column, texts.get("", ""))
+
+
 #: Sentences by column; those of the column "" are for every column that has none of its own.
 Sentences = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_by_column)]
 
@@ -86,8 +91,8 @@ class Claim(Frozen):
         shows only that the setting fits, and is not counted. A mapping says so for some columns.
     by_construction : str
         Why the statement follows from the timetable or from the emulator's definition. It is not counted.
-    input : str
-        Which inputs of ours decide the result. The claim is not counted.
+    input : str or dict of str to str
+        Which inputs of ours decide the result. The claim is not counted. A mapping says so for some columns.
     contradicted : str
         Which other statement of the paper excludes this one. Both are shown, and neither is counted.
     trivial : str
@@ -116,7 +121,7 @@ class Claim(Frozen):
     some: Literal["partly", "reproduced"] | None = None
     calibrates: Annotated[dict[str, str], BeforeValidator(_text_by_column)] = Field(default_factory=dict)
     by_construction: str = ""
-    input: str = ""
+    input: Annotated[dict[str, str], BeforeValidator(_text_by_column)] = Field(default_factory=dict)
     contradicted: str = ""
     trivial: str = ""
     own: bool = False
@@ -134,9 +139,9 @@ class Claim(Frozen):
     def reasons(self, column: str) -> dict[str, str]:
         """Why the claim is not counted in a column, by kind of reason; empty if it is counted."""
         reasons = {
-            "used to calibrate": self.calibrates.get(column, self.calibrates.get("", "")),
+            "used to calibrate": _of_column(self.calibrates, column),
             "by construction": self.by_construction,
-            "decided by our inputs": self.input,
+            "decided by our inputs": _of_column(self.input, column),
             "contradicted by the paper": self.contradicted,
             "independent of the network": self.trivial,
         }
@@ -192,9 +197,9 @@ class Paper(Frozen):
         identifiers = {column.id for column in self.columns}
         for item in self.items:
             reasons = [sentences for claim in item.claims for sentences in (claim.because, claim.tried)]
-            calibrated = [column for claim in item.claims for column in claim.calibrates if column]
+            uncounted = [column for claim in item.claims for column in (*claim.calibrates, *claim.input) if column]
             named = [column for sentences in reasons for column in sentences if column]
-            for name in (*item.columns, *named, *calibrated):
+            for name in (*item.columns, *named, *uncounted):
                 if name not in identifiers:
                     raise ValueError(
                         f"columns of the paper in {item.id} ({', '.join(sorted(identifiers))}), not '{name}'"

@@ -13,7 +13,7 @@ from rdcnlab.analysis import figures, tables, updates
 from rdcnlab.analysis.measured import Measured, means, trend
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.causes import Cause
-from rdcnlab.papers.dogar import space
+from rdcnlab.papers.dogar import space, testbeds
 from rdcnlab.papers.dogar.updates import Experiment
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
 #: Statements of the text: the loss is larger than this, in %, by the interval between updates in s.
 STATED = {10.0: 2.0, 5.0: 5.0, 3.0: 10.0, 1.0: 30.0}
-#: Numbers of updates by interval in s in the paper profile; other intervals have 3. Those of 1 s are figure 5's.
-_COUNTS = {1.0: 12, 3.0: 4}
-#: Length in s of a run without updates.
-_STILL = 2
+#: Length in s of a run without updates, and number of updates in the quick profile.
+_STILL, _QUICK_UPDATES = 2, 2
 
 
 class Fig2(Experiment):
@@ -53,10 +51,14 @@ class Fig2(Experiment):
         """Factor on all times of updates: smaller than that of other figures in the quick profile."""
         return super().times / 2 if self.scale is None and self.profile == "quick" else super().times
 
+    def update_count(self, interval_s: float = 1.0) -> int:
+        """Return the number of updates in a run. Runs with an update every second are also those of figure 5."""
+        usual = testbeds.updates(self.column, interval_s) if self.profile == "paper" else _QUICK_UPDATES
+        return usual if self.updates is None else self.updates
+
     def at_interval(self, cc: str, interval_s: float | None, seed: int) -> Scenario:
         """Return the scenario of a variant and an interval; None: without updates."""
-        usual = _STILL if interval_s is None else _COUNTS.get(interval_s, 3) if self.profile == "paper" else 2
-        count = usual if self.updates is None or interval_s is None else self.updates
+        count = _STILL if interval_s is None else self.update_count(interval_s)
         return space.updates(
             cc,  # type: ignore[arg-type]
             seed=seed,

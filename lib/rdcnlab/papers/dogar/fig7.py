@@ -12,6 +12,10 @@ from rdcnlab.papers.dogar.updates import Windows
 from rdcnlab.runs.frame import Runs
 
 
+#: The number that calibrates the RTT in one column.
+LARGEST = "bbr at 100%"
+
+
 class Fig7(Windows):
     """Windows of flows under consistent updates, with the large buffer."""
 
@@ -23,10 +27,11 @@ class Fig7(Windows):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the variants, and the numbers with those of the text."""
-        points = self.at(runs)
+        points, ratios = self.at(runs), self.ratios(runs)
         return {
             "order": Measured(updates.order(points, ("bbr", "dctcp", "cubic"))),
-            "numbers": self.ratios(runs),
+            "numbers": ratios.without(LARGEST),
+            "bbr-largest": ratios.only(LARGEST),
         }
 
     def causes(self) -> list[Cause]:

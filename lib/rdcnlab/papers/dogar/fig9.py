@@ -22,10 +22,12 @@ class Fig9(Drops):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the variants, and count the losses in the large buffer."""
         small, large = (self.lost(runs, setting) for setting in self.settings)
+        ratios = self.ratios(runs)
         return {
             "order": Measured(updates.order(small, ("dctcp", "cubic", "bbr"))),
             "none-in-large": largest(large[large["cc"].isin(("cubic", "dctcp"))], "cc", "value"),
-            "numbers": self.ratios(runs),
+            "numbers": ratios.without("bbr"),
+            "bbr-number": ratios.only("bbr"),
         }
 
     def causes(self) -> list[Cause]:

@@ -18,12 +18,13 @@ from rdcnlab.scenario.presets import preset
 from rdcnlab.scenario.timetable import DARK
 
 Variant = Literal["cubic", "bbr", "dctcp"]
+Group = Literal["fn", "fm"]
 Variants = Annotated[tuple[Variant, ...], Field(min_length=1), Listed]
 #: Table 1: the sizes of the buffer in kB.
 SMALL, LARGE = 200, 1000
 Buffer = Annotated[int, whole(10, 100_000)]
 #: The groups, and the link that each begins on (Sec. 2.1, Fig. 1).
-GROUPS = {"fn": ("l_n", "l_m"), "fm": ("l_m", "l_n")}
+GROUPS: dict[Group, tuple[str, str]] = {"fn": ("l_n", "l_m"), "fm": ("l_m", "l_n")}
 #: Sec. 2.3: the delay between two parts of an inconsistent update.
 INCONSISTENT_MS = 100
 #: A duration of updates in ms in which a buffer of 1 MB does not overflow: twice the rate of a link fills it in 0.8 ms.
@@ -53,18 +54,24 @@ class Inputs(NamedTuple):
     dark_ms : int
         Time for which no rule matches while the route of a group changes, so that its packets are lost. 0: routes
         change seamlessly, as Sec. 2.2 asks of consistent updates.
+    dark_groups : tuple of str
+        The groups that have this gap.
     mark_percent : int
         Queue length from which ECN-capable packets are marked, in % of the buffer. Not given: where RED would begin to
         drop others.
+    host_gbps : float
+        Rate of the hosts' network cards, in Gb/s. Not given: that of the links.
     """
 
     per_group: int = 2
     rtt_us: int = 250
     change_ms: float = 1000.0
     dark_ms: int = 0
+    dark_groups: tuple[Group, ...] = ("fn", "fm")
     red_percent: tuple[int, int] = (30, 90)
     red_probability: int = 10
     mark_percent: int = 30
+    host_gbps: float = 10.0
 
 
 class Setting(NamedTuple):
@@ -89,7 +96,7 @@ def network(buffer_kB: int, inputs: Inputs, *, late_ns: int = 0) -> dict[str, An
         red = {"min": low, "max": high, "probability": f"{inputs.red_probability} %"}
         link |= {"buffer": size, "ecn_threshold": size * inputs.mark_percent // 100, "red": red}
     for host in data["hosts"]:
-        host["delay"] = max(cable, 0)
+        host |= {"delay": max(cable, 0), "rate": round(inputs.host_gbps * 1e9)}
     data["switches"][1]["late"] = late_ns
     return data
 
@@ -171,7 +178,10 @@ def _updates(
         if setting.apart == "groups":
             changes["fm"] = [instant + offset for instant in changes["fm"]]
         dark, last = round(inputs.dark_ms * scale * NS_PER_MS), interval + longest + offset
-        paths = {group: _slots(GROUPS[group], group_instants, last, dark) for group, group_instants in changes.items()}
+        paths = {
+            group: _slots(GROUPS[group], group_instants, last, dark if group in inputs.dark_groups else 0)
+            for group, group_instants in changes.items()
+        }
     late = offset if setting.apart == "switches" else 0
     return _scenario(cc, paths, network(setting.buffer_kB, inputs, late_ns=late), inputs.per_group).with_(
         seed=seed,

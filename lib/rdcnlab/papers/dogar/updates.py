@@ -15,8 +15,8 @@ from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.papers.causes import Cause
-from rdcnlab.papers.dogar import space
-from rdcnlab.papers.dogar.space import Inputs, Setting, Variants
+from rdcnlab.papers.dogar import space, testbeds
+from rdcnlab.papers.dogar.space import Group, Inputs, Setting, Variants
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 #: The points of distributions that the text names (Sec. 2.2 and 2.3), as shares.
 SHARES = (0.2, 0.8, 1.0)
-#: Factor on all times of updates, and number of updates, by profile. docs/decisions/dogar.md says why.
-_SCALES, _COUNTS = {"quick": 0.1, "paper": 1.0}, {"quick": 4, "paper": 12}
+#: Factor on all times of updates, by profile, and number of updates in the quick one. docs/decisions/dogar.md says why.
+_SCALES, _QUICK_UPDATES = {"quick": 0.1, "paper": 1.0}, 4
 #: The paper counts losses in runs of 120 to 300 s, with an update every second (Table 1).
 STATED_UPDATES = 300
 
@@ -41,21 +41,25 @@ class Experiment(Item):
     variants : tuple of str
         Congestion controls; all flows of a run have the same.
     updates : int or None
-        Number of updates in a run; None: 12 in the paper profile.
+        Number of updates in a run; None: 12 in the paper profile, 6 in the column ``calibrated``.
     scale : float or None
         Factor on all times of updates; None: 1 in the paper profile.
-    per_group : int
-        Number of flows of each group.
-    rtt_us : int
+    per_group : int or None
+        Number of flows of each group. None, here and below: that of the column, see `rdcnlab.papers.dogar.testbeds`.
+    rtt_us : int or None
         RTT without queues.
-    change_ms : float
+    change_ms : float or None
         Longest duration of a route change; 0: both groups swap at one instant.
-    dark_ms : int
+    dark_ms : int or None
         Time for which no rule matches while the route of a group changes; see `rdcnlab.papers.dogar.space.Inputs`.
-    red_percent : tuple of int
+    dark_groups : tuple of str or None
+        The groups that have this gap.
+    red_percent : tuple of int or None
         Thresholds of RED in % of the buffer.
-    mark_percent : int
+    mark_percent : int or None
         Marking threshold in % of the buffer.
+    host_gbps : float or None
+        Rate of the hosts, in Gb/s.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
@@ -70,23 +74,21 @@ class Experiment(Item):
     variants: Variants = ("cubic", "bbr", "dctcp")
     updates: Annotated[int, whole(1, 10_000)] | None = None
     scale: Annotated[float, Field(gt=0.001, le=10)] | None = None
-    per_group: Annotated[int, whole(1, 100)] = Inputs().per_group
-    rtt_us: Annotated[int, whole(10, 100_000)] = Inputs().rtt_us
-    change_ms: Annotated[float, Field(ge=0, le=100_000)] = Inputs().change_ms
-    dark_ms: Annotated[int, whole(0, 10_000)] = Inputs().dark_ms
-    red_percent: Annotated[tuple[int, int], Listed] = Inputs().red_percent
-    mark_percent: Annotated[int, whole(1, 100)] = Inputs().mark_percent
+    per_group: Annotated[int, whole(1, 100)] | None = None
+    rtt_us: Annotated[int, whole(10, 100_000)] | None = None
+    change_ms: Annotated[float, Field(ge=0, le=100_000)] | None = None
+    dark_ms: Annotated[int, whole(0, 10_000)] | None = None
+    dark_groups: Annotated[tuple[Group, ...], Listed] | None = None
+    red_percent: Annotated[tuple[int, int], Listed] | None = None
+    mark_percent: Annotated[int, whole(1, 100)] | None = None
+    host_gbps: Annotated[float, Field(ge=0.1, le=100)] | None = None
 
     @property
     def inputs(self) -> Inputs:
-        """The inputs that the paper does not give."""
-        return Inputs(
-            per_group=self.per_group,
-            rtt_us=self.rtt_us,
-            change_ms=self.change_ms,
-            dark_ms=self.dark_ms,
-            red_percent=self.red_percent,
-            mark_percent=self.mark_percent,
+        """The inputs that the paper does not give: those of the column, unless a parameter replaces them."""
+        given = {name: getattr(self, name, None) for name in Inputs._fields}
+        return testbeds.inputs(self.column)._replace(
+            **{name: value for name, value in given.items() if value is not None}
         )
 
     @property
@@ -104,10 +106,16 @@ class Experiment(Item):
         """Instant from which flows are observed: that of the first update."""
         return round(space.SETTLE_NS * self.times)
 
+    def update_count(self, interval_s: float = 1.0) -> int:  # noqa: ARG002  (figure 2 has several intervals)
+        """Return the number of updates in a run."""
+        usual = testbeds.updates(self.column) if self.profile == "paper" else _QUICK_UPDATES
+        return usual if self.updates is None else self.updates
+
     def scenario(self, cc: str, setting: Setting, seed: int) -> Scenario:
         """Return the scenario of a variant, with an update every second."""
-        count = _COUNTS[self.profile] if self.updates is None else self.updates
-        return space.updates(cc, seed=seed, count=count, setting=setting, inputs=self.inputs, scale=self.times)  # type: ignore[arg-type]
+        return space.updates(
+            cc, seed=seed, count=self.update_count(), setting=setting, inputs=self.inputs, scale=self.times
+        )  # type: ignore[arg-type]
 
     def brief(self) -> Self:
         """Return the experiment with updates that take 0.5 ms at most, and RED that drops late."""
