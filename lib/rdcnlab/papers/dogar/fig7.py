@@ -11,7 +11,6 @@ from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar.updates import Windows
 from rdcnlab.runs.frame import Runs
 
-
 #: The number that calibrates the RTT in one column.
 LARGEST = "bbr at 100%"
 
