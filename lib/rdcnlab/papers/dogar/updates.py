@@ -128,9 +128,15 @@ class Experiment(Item):
         # timeouts do not scale, so the times of updates must be those of the paper
         return self.with_parameters(profile=self.profile, change_ms=0, dark_ms=10, scale=1.0, updates=2)
 
+    def apart(self) -> tuple[Self, Self]:
+        """Return the calibrated column without its gap, and without its meetings of the groups."""
+        given = {"profile": self.profile, "updates": 3}
+        return self.with_parameters(**given, dark_ms=0), self.with_parameters(**given, change_ms=0)
+
     def candidates(self, *claims: str) -> list[Cause]:
-        """Return both experiments for each of the claims, brief updates first."""
-        return [Cause(claim, shown_by) for claim in claims for shown_by in (self.brief(), self.gap())]
+        """Return two experiments for each of the claims: brief updates and a gap, or the column's parts one by one."""
+        both = self.apart() if self.column == testbeds.CALIBRATED else (self.brief(), self.gap())
+        return [Cause(claim, shown_by) for claim in claims for shown_by in both]
 
     def points(self) -> list[Scenario]:
         """Return all settings, variants and seeds."""
