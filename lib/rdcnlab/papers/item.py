@@ -196,7 +196,11 @@ class Item(Frozen, abc.ABC):
     @property
     def count(self) -> int:
         """Number of runs of each scenario."""
-        return self.runs_of_profile[self.profile] if self.seeds is None else self.seeds
+        return self.count_of(self.profile) if self.seeds is None else self.seeds
+
+    def count_of(self, profile: Profile) -> int:
+        """Return the number of runs of each scenario in a profile; an item overrides this if the column changes it."""
+        return self.runs_of_profile[profile]
 
     def expected(self, claim: str) -> Expectation | None:
         """Return the expectation of a claim, to draw it into the figure; None if there is no such claim."""
@@ -336,7 +340,7 @@ class Item(Frozen, abc.ABC):
     @property
     def has_few_runs(self) -> bool:
         """Whether each scenario has fewer runs than in the paper profile."""
-        return self.count < self.runs_of_profile["paper"]
+        return self.count < self.count_of("paper")
 
     @property
     def shipped_verdicts(self) -> dict[str, str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import pandas as pd
@@ -17,7 +18,7 @@ from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import space, testbeds
 from rdcnlab.papers.dogar.space import Group, Inputs, Setting, Variants
-from rdcnlab.papers.item import Item
+from rdcnlab.papers.item import Item, Profile
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
@@ -41,7 +42,7 @@ class Experiment(Item):
     variants : tuple of str
         Congestion controls; all flows of a run have the same.
     updates : int or None
-        Number of updates in a run; None: 12 in the paper profile, 6 in the column ``calibrated``.
+        Number of updates in a run; None: 12 in the paper profile, 5 in the column ``calibrated``.
     scale : float or None
         Factor on all times of updates; None: 1 in the paper profile.
     per_group : int or None
@@ -130,13 +131,17 @@ class Experiment(Item):
 
     def apart(self) -> tuple[Self, Self]:
         """Return the calibrated column without its gap, and without its meetings of the groups."""
-        given = {"profile": self.profile, "updates": 3}
+        given = {"profile": self.profile, "updates": 2}
         return self.with_parameters(**given, dark_ms=0), self.with_parameters(**given, change_ms=0)
 
-    def candidates(self, *claims: str) -> list[Cause]:
-        """Return two experiments for each of the claims: brief updates and a gap, or the column's parts one by one."""
-        both = self.apart() if self.column == testbeds.CALIBRATED else (self.brief(), self.gap())
-        return [Cause(claim, shown_by) for claim in claims for shown_by in both]
+    def candidates(self, *claims: str, calibrated: Sequence[str] = ()) -> list[Cause]:
+        """Return two experiments for each of the claims: brief updates first, then a gap.
+
+        In the calibrated column they are for the claims `calibrated`: the column without its gap, and without meetings.
+        """
+        is_calibrated = self.column == testbeds.CALIBRATED
+        both = self.apart() if is_calibrated else (self.brief(), self.gap())
+        return [Cause(claim, shown_by) for claim in (calibrated if is_calibrated else claims) for shown_by in both]
 
     def points(self) -> list[Scenario]:
         """Return all settings, variants and seeds."""
@@ -146,6 +151,10 @@ class Experiment(Item):
             for cc in self.variants
             for seed in self.seed_range
         ]
+
+    def count_of(self, profile: Profile) -> int:
+        """Return the number of runs of each scenario, which is smaller in the calibrated column."""
+        return testbeds.seeds(self.column, super().count_of(profile))
 
     @property
     def seed_range(self) -> range:
