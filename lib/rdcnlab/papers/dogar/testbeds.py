@@ -7,7 +7,8 @@ from rdcnlab.papers.dogar.space import Inputs
 
 #: The column whose inputs are changed together; docs/decisions/dogar.md says how two of them were calibrated.
 CALIBRATED = "calibrated"
-#: What was fixed before the calibration. RED from 100 % on drops nothing early.
+#: What was fixed before the calibration, whose tables `rdcnlab.papers.dogar.calibration` shows. RED from 100 % on drops
+#: nothing early.
 FIXED = Inputs(
     per_group=1,
     rtt_us=60,
@@ -18,7 +19,7 @@ FIXED = Inputs(
     dark_ms=0,
     dark_groups=("fm",),
 )
-_INPUTS = {CALIBRATED: FIXED}
+_INPUTS = {CALIBRATED: FIXED._replace(change_ms=0.45, dark_ms=300)}
 #: Numbers of updates in a run of the paper profile, by the interval between updates in s; other intervals have `_REST`.
 _UPDATES, _REST = {1.0: 12, 3.0: 4}, 3
 _UPDATES_OF_COLUMN, _REST_OF_COLUMN = {CALIBRATED: {1.0: 5}}, {CALIBRATED: 1}
