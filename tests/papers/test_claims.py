@@ -102,13 +102,16 @@ def test_causes_are_of_every_column_or_of_one() -> None:
     assert (claim.candidates("a"), claim.candidates("b")) == (("r",), ())
 
 
-def test_a_claim_may_calibrate_in_one_column_and_count_in_another() -> None:
-    asked = Claim.model_validate({"id": "x", "text": "x", "expect": {"above": 0}, "calibrates": {"b": "the delay"}})
-    assert (asked.not_counted("a"), asked.not_counted("b")) == ("", "used to calibrate: the delay")
-    everywhere = asked.model_validate({"id": "x", "text": "x", "expect": {"above": 0}, "calibrates": "the delay"})
-    assert everywhere.not_counted("a") == everywhere.not_counted("b") == "used to calibrate: the delay"
+@pytest.mark.parametrize(
+    ("field", "kind"), [("calibrates", "used to calibrate"), ("input", "decided by our inputs")], ids=str
+)
+def test_a_claim_may_count_in_one_column_only(field: str, kind: str) -> None:
+    asked = Claim.model_validate({"id": "x", "text": "x", "expect": {"above": 0}, field: {"b": "the delay"}})
+    assert (asked.not_counted("a"), asked.not_counted("b")) == ("", f"{kind}: the delay")
+    everywhere = asked.model_validate({"id": "x", "text": "x", "expect": {"above": 0}, field: "the delay"})
+    assert everywhere.not_counted("a") == everywhere.not_counted("b") == f"{kind}: the delay"
     rows = [{"id": "fig4", "title": "x", "says": "x", "claims": [{"id": "x", "text": "x", "expect": {"above": 0}}]}]
-    rows[0]["claims"][0]["calibrates"] = {"c": "the delay"}  # type: ignore[index]
+    rows[0]["claims"][0][field] = {"c": "the delay"}  # type: ignore[index]
     with pytest.raises(ValueError, match="columns of the paper in fig4"):
         Paper.model_validate({**TWO_COLUMNS, "items": rows})
 

@@ -12,7 +12,7 @@ import pytest
 from rdcnlab.analysis import bounds
 from rdcnlab.analysis.timetables import together
 from rdcnlab.papers import dogar
-from rdcnlab.papers.dogar import space
+from rdcnlab.papers.dogar import calibration, space
 from rdcnlab.papers.dogar.space import GROUPS, LARGE, SMALL, Inputs, Setting
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
@@ -47,6 +47,49 @@ def test_the_paper_profile_has_the_papers_values() -> None:
     assert {link.buffer_bytes(1500) for point in dogar.fig6().points() for link in point.network.links} == {200_000}
     consistent, inconsistent = dogar.fig7(profile="paper").points()[0], dogar.fig12(profile="paper").points()[0]
     assert inconsistent.flows[-1].slots[0].duration - consistent.flows[-1].slots[0].duration == 100_000_000
+
+
+def test_the_calibrated_column_has_its_own_inputs_and_parameters_replace_them() -> None:
+    item = dogar.fig9(profile="paper", column="calibrated")
+    asked = item.scenarios()
+    assert len(asked) == 2 * 3 * 4
+    for each in asked:
+        assert len(each.flows) == 2
+        assert {host.rate for host in each.network.hosts} == {9_500_000_000}
+        assert each.network.link("l_n").ecn_threshold == each.network.link("l_n").buffer_bytes(1500) // 10
+        assert [any(slot.link == "dark" for slot in flow.slots) for flow in each.flows] == [False, True]
+        assert each.limit == 6 * 10**9
+    usual = dogar.fig9(column="6.12")
+    assert usual.inputs == Inputs()
+    assert dogar.fig9(column="calibrated", per_group=3, dark_ms=0).inputs == item.inputs._replace(
+        per_group=3, dark_ms=0
+    )
+    assert usual.with_parameters(column="calibrated").inputs == item.inputs
+    assert item.without_gap().times * item.without_gap().inputs.change_ms == pytest.approx(item.inputs.change_ms)
+
+
+def test_numbers_are_counted_where_inputs_were_fixed_but_for_those_that_calibrate() -> None:
+    claims = {claim.id: claim for claim in dogar.fig7().claims.claims}
+    assert list(claims["numbers"].reasons("6.12")) == ["decided by our inputs"]
+    assert claims["numbers"].reasons("calibrated") == {}
+    assert list(claims["bbr-largest"].reasons("calibrated")) == ["used to calibrate"]
+
+
+@pytest.mark.parametrize(
+    ("costs", "gap"),
+    [
+        ({100: 11.0, 200: 29.5, 300: 30.2, 400: 30.2}, 200),
+        ({100: 11.0, 300: 32.7, 400: 32.7}, 300),
+        ({100: 27.5, 300: 32.7, 400: 31.6}, 100),
+    ],
+)
+def test_of_gaps_that_cost_the_same_the_shortest_is_taken(costs: dict[int, float], gap: int) -> None:
+    assert calibration.shortest_of_nearest(costs) == gap
+
+
+@pytest.mark.parametrize(("start", "end"), [(0.3, 0.45), (0.45, 0.45), (0.7, 0.45)])
+def test_step_3_goes_to_the_nearest_number(start: float, end: float) -> None:
+    assert calibration.walk(start, lambda meeting: calibration.LOST * meeting / 0.46) == end
 
 
 def test_figures_share_runs() -> None:
