@@ -52,7 +52,7 @@ def test_the_paper_profile_has_the_papers_values() -> None:
 def test_the_calibrated_column_has_its_own_inputs_and_parameters_replace_them() -> None:
     item = dogar.fig9(profile="paper", column="calibrated")
     asked = item.scenarios()
-    assert len(asked) == 2 * 3 * 4
+    assert len(asked) == 2 * 3 * 3
     for each in asked:
         assert len(each.flows) == 2
         assert {host.rate for host in each.network.hosts} == {9_500_000_000}
