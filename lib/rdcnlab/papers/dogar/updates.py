@@ -136,13 +136,19 @@ class Experiment(Item):
         change = testbeds.inputs(self.column).change_ms / scale
         return self.with_parameters(profile=self.profile, dark_ms=0, scale=scale, change_ms=change, updates=10)
 
+    def two_flows(self) -> Self:
+        """Return the experiment in which groups of the calibrated column have two flows, for DCTCP."""
+        return self.with_parameters(profile=self.profile, per_group=2, updates=2, variants=("dctcp",))
+
     def candidates(self, *claims: str, calibrated: Sequence[str] = ()) -> list[Cause]:
         """Return two experiments for each of the claims: brief updates first, then a gap.
 
-        In the calibrated column there is one for each of the claims `calibrated`: the column without its gap.
+        In the calibrated column there is one for each of the claims `calibrated`: the column without its gap. Numbers
+        have another one before it, with two flows a group.
         """
         if self.column == testbeds.CALIBRATED:
-            return [Cause(claim, self.without_gap()) for claim in calibrated]
+            both = self.two_flows(), self.without_gap()
+            return [Cause(claim, one) for claim in calibrated for one in (both if claim == "numbers" else both[1:])]
         return [Cause(claim, shown_by) for claim in claims for shown_by in (self.brief(), self.gap())]
 
     def points(self) -> list[Scenario]:
