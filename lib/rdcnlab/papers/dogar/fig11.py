@@ -27,4 +27,4 @@ class Fig11(Throughput):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        return self.candidates("alike")
+        return self.candidates("alike", calibrated=())

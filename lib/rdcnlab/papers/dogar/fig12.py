@@ -24,4 +24,4 @@ class Fig12(Windows):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        return self.candidates("order")
+        return self.candidates("order", calibrated=())

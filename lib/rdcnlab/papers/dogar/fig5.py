@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar.updates import Throughput
 from rdcnlab.runs.frame import Runs
 
@@ -27,3 +28,7 @@ class Fig5(Throughput):
             name: value for other in ("dctcp", "bbr") for name, value in updates.order(points, (other, "cubic")).items()
         }
         return {"cubic-edge": Measured(edge), "numbers": self.ratios(runs)}
+
+    def causes(self) -> list[Cause]:
+        """Return experiments of the calibrated column, with two flows a group and without the gap."""
+        return self.candidates()

@@ -34,5 +34,5 @@ class Fig9(Drops):
     def causes(self) -> list[Cause]:
         """Return an experiment with updates that take 0.5 ms at most, and RED that drops late."""
         if self.column == testbeds.CALIBRATED:
-            return self.candidates()
+            return self.candidates("none-in-large")
         return [Cause("none-in-large", self.brief())]

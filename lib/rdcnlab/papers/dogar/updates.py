@@ -140,15 +140,19 @@ class Experiment(Item):
         """Return the experiment in which groups of the calibrated column have two flows, for DCTCP."""
         return self.with_parameters(profile=self.profile, per_group=2, updates=2, variants=("dctcp",))
 
-    def candidates(self, *claims: str, calibrated: Sequence[str] = ()) -> list[Cause]:
+    def candidates(self, *claims: str, calibrated: Sequence[str] = ("numbers",)) -> list[Cause]:
         """Return two experiments for each of the claims: brief updates first, then a gap.
 
-        In the calibrated column there is one for each of the claims `calibrated`: the column without its gap. Numbers
-        have another one before it, with two flows a group.
+        In the calibrated column there is one for each of them and of the claims `calibrated`: the column without its
+        gap. Numbers have another one before it, with two flows a group.
         """
         if self.column == testbeds.CALIBRATED:
             both = self.two_flows(), self.without_gap()
-            return [Cause(claim, one) for claim in calibrated for one in (both if claim == "numbers" else both[1:])]
+            return [
+                Cause(claim, one)
+                for claim in (*claims, *calibrated)
+                for one in (both if claim == "numbers" else both[1:])
+            ]
         return [Cause(claim, shown_by) for claim in claims for shown_by in (self.brief(), self.gap())]
 
     def points(self) -> list[Scenario]:
