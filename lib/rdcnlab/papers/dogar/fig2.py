@@ -12,7 +12,6 @@ from pydantic import Field
 from rdcnlab.analysis import figures, tables, updates
 from rdcnlab.analysis.measured import Measured, means, trend
 from rdcnlab.fields.quantities import Listed
-from rdcnlab.fields.units import NS_PER_MS, NS_PER_S
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import space, testbeds
 from rdcnlab.papers.dogar.updates import Experiment
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 STATED = {10.0: 2.0, 5.0: 5.0, 3.0: 10.0, 1.0: 30.0}
 #: Length in s of a run without updates, and number of updates in the quick profile.
 _STILL, _QUICK_UPDATES = 2, 2
-#: The interval in s whose updates `plot_update` draws: there the next one is not seen.
-_DRAWN_S = 3.0
 
 
 class Fig2(Experiment):
@@ -132,30 +129,4 @@ class Fig2(Experiment):
                     ax.plot([number - 0.4, number + 0.4], [bound, bound], color=figures.REFERENCE, label=label)
             scaled = "" if self.times == 1 else f", times {self.times:g}"
             ax.set(xlabel=f"time between updates [s]{scaled}", ylabel="throughput lost [%]")
-        return figure
-
-    def plot_update(self, runs: Runs) -> Figure:
-        """Draw the throughput of both groups around the first update of the first run, by variant."""
-        width_ns, interval = 10 * NS_PER_MS, _DRAWN_S if _DRAWN_S in self.intervals_s else self.intervals_s[0]
-        with figures.style():
-            figure, axes = figures.panels(len(self.variants), 1, width=5.6, height=1.5)
-            for ax, cc in zip(axes[:, 0], self.variants, strict=True):
-                rates = updates.throughput(self.only(runs, [self.at_interval(cc, interval, 0)]), width_ns, 0)
-                by_group = rates.groupby([rates["flow"].str.split("-").str[0], "interval"])["value"].sum()
-                for group, role in zip(space.GROUPS, ("main", "migrated"), strict=True):
-                    gbps = by_group[group]
-                    after_s = (gbps.index.to_numpy() * width_ns - self.from_ns) / NS_PER_S
-                    color = figures.look(role).color
-                    ax.plot(after_s, gbps, color=color, label=group.replace("f", "f_"), linewidth=1.2)
-                ax.axvline(0, color=figures.REFERENCE, linewidth=0.8, linestyle=":", label="update")
-                ax.set(title=figures.look(cc).label, ylabel="[Gb/s]", ylim=(0, None))
-                ax.set_xlim(-0.2 * self.times, 1.2 * self.times)
-            axes[-1, 0].set_xlabel("time after an update [s]")
-            figures.legend(figure, axes[0, 0])
-            gap = f"; then {' and '.join(self.inputs.dark_groups)} have no rule for {self.inputs.dark_ms} ms"
-            figures.note(
-                figure,
-                f"payload in bins of 10 ms; groups share a link for {self.inputs.change_ms * self.times:g} ms at most"
-                f"{gap if self.inputs.dark_ms else ''}",
-            )
         return figure

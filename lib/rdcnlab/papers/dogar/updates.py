@@ -14,7 +14,7 @@ from rdcnlab.analysis import figures, updates
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
-from rdcnlab.fields.units import NS_PER_S
+from rdcnlab.fields.units import NS_PER_MS, NS_PER_S
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import space, testbeds
 from rdcnlab.papers.dogar.space import Group, Inputs, Setting, Variants
@@ -240,6 +240,29 @@ class Throughput(Distribution):
     def samples(self, runs: Runs) -> pd.DataFrame:
         """Return the rate of each flow in each interval."""
         return updates.throughput(runs, self.width_ns, self.from_ns)
+
+    def plot_update(self, runs: Runs) -> Figure:
+        """Draw the throughput of both groups around the first update of the first run, by variant."""
+        bin_ns, after = 10 * NS_PER_MS, 0.98
+        with figures.style():
+            figure, axes = figures.panels(len(self.variants), 1, width=5.6, height=1.3)
+            for ax, cc in zip(axes[:, 0], self.variants, strict=True):
+                rates = updates.throughput(self.only(runs, [self.scenario(cc, self.settings[0], 0)]), bin_ns, 0)
+                by_group = rates.groupby([rates["flow"].str.split("-").str[0], "interval"])["value"].sum()
+                for group, role in zip(space.GROUPS, ("main", "migrated"), strict=True):
+                    gbps, look = by_group[group], figures.look(role)
+                    after_s = (gbps.index.to_numpy() * bin_ns - self.from_ns) / NS_PER_S
+                    ax.plot(after_s, gbps, color=look.color, label=group.replace("f", "f_"), linewidth=1.2)
+                figures.reference(ax, 0, "update", along="x")
+                ax.set(title=figures.look(cc).label, ylabel="[Gb/s]", ylim=(0, None))
+                ax.set_xlim(-0.3 * self.times, after * self.times)
+            axes[-1, 0].set_xlabel("time after an update [s]")
+            figures.legend(figure, axes[0, 0])
+            inputs = self.inputs
+            gap = f"; then {inputs.dark_ms} ms without a rule for {' and '.join(inputs.dark_groups)}"
+            meeting = f"both groups share a link for {inputs.change_ms * self.times:g} ms at most"
+            figures.note(figure, f"payload in bins of 10 ms; {meeting}{gap if inputs.dark_ms else ''}")
+        return figure
 
 
 class Windows(Distribution):
