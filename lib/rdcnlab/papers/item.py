@@ -196,9 +196,9 @@ class Item(Frozen, abc.ABC):
     @property
     def count(self) -> int:
         """Number of runs of each scenario."""
-        return self.count_of(self.profile) if self.seeds is None else self.seeds
+        return self.usual_count(self.profile) if self.seeds is None else self.seeds
 
-    def count_of(self, profile: Profile) -> int:
+    def usual_count(self, profile: Profile) -> int:
         """Return the number of runs of each scenario in a profile; an item overrides this if the column changes it."""
         return self.runs_of_profile[profile]
 
@@ -340,7 +340,7 @@ class Item(Frozen, abc.ABC):
     @property
     def has_few_runs(self) -> bool:
         """Whether each scenario has fewer runs than in the paper profile."""
-        return self.count < self.count_of("paper")
+        return self.count < self.usual_count("paper")
 
     @property
     def shipped_verdicts(self) -> dict[str, str]:

@@ -164,9 +164,9 @@ class Experiment(Item):
             for seed in self.seed_range
         ]
 
-    def count_of(self, profile: Profile) -> int:
+    def usual_count(self, profile: Profile) -> int:
         """Return the number of runs of each scenario, which is smaller in the calibrated column."""
-        return testbeds.seeds(self.column, super().count_of(profile))
+        return testbeds.seeds(self.column, super().usual_count(profile))
 
     @property
     def seed_range(self) -> range:
