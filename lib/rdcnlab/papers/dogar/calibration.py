@@ -36,7 +36,7 @@ def lost(meeting_ms: float, gap_ms: int, *, scale: float, updates: int) -> float
     item = Fig9(
         profile="paper",
         column=testbeds.CALIBRATED,
-        variants=["bbr"],
+        variants=("bbr",),
         seeds=2,
         scale=scale,
         updates=updates,
@@ -54,7 +54,7 @@ def cost(meeting_ms: float, gap_ms: int) -> float:
     given = testbeds.FIXED._replace(change_ms=meeting_ms, dark_ms=gap_ms)._asdict()
     inputs = {name: value for name, value in given.items() if name in Fig2.model_fields}
     changes = next(column.changes for column in claims.paper("dogar").columns if column.id == testbeds.CALIBRATED)
-    item = Fig2(profile="paper", intervals_s=[1.0], seeds=1, updates=2, changes=changes, **inputs)
+    item = Fig2(profile="paper", intervals_s=(1.0,), seeds=1, updates=2, changes=changes, **inputs)
     return float(item.lost(item.run(workers=1, progress=False))["value"].mean())
 
 

@@ -24,7 +24,7 @@ Variants = Annotated[tuple[Variant, ...], Field(min_length=1), Listed]
 SMALL, LARGE = 200, 1000
 Buffer = Annotated[int, whole(10, 100_000)]
 #: The groups, and the link that each begins on (Sec. 2.1, Fig. 1).
-GROUPS: dict[Group, tuple[str, str]] = {"fn": ("l_n", "l_m"), "fm": ("l_m", "l_n")}
+GROUPS: dict[str, tuple[str, str]] = {"fn": ("l_n", "l_m"), "fm": ("l_m", "l_n")}
 #: Sec. 2.3: the delay between two parts of an inconsistent update.
 INCONSISTENT_MS = 100
 #: A duration of updates in ms in which a buffer of 1 MB does not overflow: twice the rate of a link fills it in 0.8 ms.

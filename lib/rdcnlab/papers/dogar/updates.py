@@ -114,9 +114,8 @@ class Experiment(Item):
 
     def scenario(self, cc: str, setting: Setting, seed: int) -> Scenario:
         """Return the scenario of a variant, with an update every second."""
-        return space.updates(
-            cc, seed=seed, count=self.update_count(), setting=setting, inputs=self.inputs, scale=self.times
-        )  # type: ignore[arg-type]
+        options = {"setting": setting, "inputs": self.inputs, "scale": self.times}
+        return space.updates(cc, seed=seed, count=self.update_count(), **options)  # type: ignore[arg-type]
 
     def brief(self) -> Self:
         """Return the experiment with updates that take 0.5 ms at most, and RED that drops late."""
