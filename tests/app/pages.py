@@ -13,7 +13,8 @@ const light = ([r, g, b]) => {
   const [x, y, z] = [r, g, b].map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
   return 0.2126 * x + 0.7152 * y + 0.0722 * z;
 };
-const numbers = text => text.match(/[0-9.]+/g).map(Number);
+// what CSS has mixed is written as "color(srgb 0.9 0.4 0.4)"
+const numbers = text => text.match(/[0-9.]+/g).map((v, i) => text.startsWith("color(") && i < 3 ? 255 * v : Number(v));
 const behind = one => {
   for (; one; one = one.parentElement) {
     const colour = numbers(getComputedStyle(one).backgroundColor);
@@ -21,7 +22,7 @@ const behind = one => {
   }
   return [255, 255, 255];
 };
-return [...document.querySelectorAll("body *")]
+return [...document.querySelectorAll(arguments[0] + " *")]
   .filter(one => one.checkVisibility() && [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim()))
   .map(one => {
     const style = getComputedStyle(one), size = parseFloat(style.fontSize);
@@ -48,8 +49,8 @@ def overflow_px(browser: Any, width: int) -> int:
     return int(browser.execute_script(f"return {root}.scrollWidth - {root}.clientWidth"))
 
 
-def faint(browser: Any) -> list[str]:
-    """Return the words whose contrast with what is behind them is too small."""
-    texts = browser.execute_script(_CONTRASTS)
+def faint(browser: Any, within: str = "body") -> list[str]:
+    """Return the words whose contrast with what is behind them is too small, in elements that a selector names."""
+    texts = browser.execute_script(_CONTRASTS, within)
     assert len(texts) > 20
     return [words for words, ratio, large in texts if ratio < (LARGE if large else CONTRAST)]

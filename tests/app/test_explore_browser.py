@@ -51,8 +51,15 @@ def lab_of_demo(tmp_path: Path) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture
+def dark_lab(tmp_path: Path, fake_engine: None) -> Iterator[str]:
+    """As `lab`, with JupyterLab's dark theme."""
+    with jupyterlab(tmp_path, [places.notebooks() / "explore.ipynb"], theme="JupyterLab Dark") as address:
+        yield address
+
+
 @contextlib.contextmanager
-def jupyterlab(tmp_path: Path, books: Iterable[Path]) -> Iterator[str]:
+def jupyterlab(tmp_path: Path, books: Iterable[Path], theme: str = "JupyterLab Light") -> Iterator[str]:
     """Start JupyterLab over copies of notebooks, and give its address."""
     pytest.importorskip("jupyterlab")
     tree = tmp_path / "notebooks"
@@ -74,6 +81,9 @@ def jupyterlab(tmp_path: Path, books: Iterable[Path]) -> Iterator[str]:
     config.mkdir(parents=True)
     quiet = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
     (config / "page_config.json").write_text(json.dumps(quiet))
+    settings = Path(own["JUPYTERLAB_SETTINGS_DIR"]) / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    (settings / "themes.jupyterlab-settings").write_text(json.dumps({"theme": theme}))
     with (tmp_path / "lab.log").open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", *options], env={**os.environ, **own}, stdout=log, stderr=log
@@ -264,6 +274,23 @@ def test_a_reader_opens_the_index_explores_moves_a_widget_and_runs(lab: str, bro
     browser.save_screenshot(str(tmp_path / "screen.png"))
     errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
     assert not errors, errors
+
+
+def test_the_explorer_can_be_read_in_the_dark(dark_lab: str, browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, tmp_path)
+    browser.get(f"{dark_lab}lab/tree/explore.ipynb?token={TOKEN}")
+    page.run_cell("explore()")
+    page.until("the picture of the network", lambda: page.image("Network and timetable"))
+    page.choose("second transport", "tdtcp")
+    page.until("a refusal", lambda: page.said("alert"))
+    refused = pages.faint(browser, ".rdcnlab-explore")
+    page.choose("second transport", "bbr")
+    page.until("no refusal", lambda: page.button("run").is_enabled() and not page.said("alert"))
+    page.click(".rdcnlab-explore button", "run")
+    page.until("the end of the runs", lambda: page.said("status").startswith("done"))
+    page.until("a figure", lambda: page.image("Goodput"))
+    browser.save_screenshot(str(tmp_path / "dark.png"))
+    assert refused == pages.faint(browser, ".rdcnlab-explore") == []
 
 
 #: The names of inputs and buttons of the explorer that an outer element cuts off, or whose chosen words do not fit.

@@ -362,7 +362,9 @@ def _line() -> Any:
 
 def _said(role: str, message: str, *, bad: bool) -> str:
     """Return words as HTML; by their role a screen reader reads them when they change."""
-    color = "var(--jp-error-color0, #b00020)" if bad else "inherit"
+    # JupyterLab's red alone is too faint on its dark ground; with some of the text's colour it can be read on both
+    red = "color-mix(in srgb, var(--jp-error-color0, #b00020) 70%, var(--jp-ui-font-color0, black))"
+    color = red if bad else "inherit"
     lines = html.escape(message).replace("\n", "<br>")
     return f'<div role="{role}" style="line-height:1.35;color:{color}">{lines}</div>'
 
