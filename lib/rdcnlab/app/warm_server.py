@@ -12,6 +12,7 @@ import contextlib
 import gc
 import importlib
 import json
+import logging
 import os
 import signal
 import socket
@@ -81,6 +82,8 @@ def _be_kernel(order: dict[str, Any], server: int) -> None:
     import ipykernel_launcher
     from ipykernel import kernelapp
 
+    # whoever executes a notebook interrupts its kernel before it ends it: that is no error
+    logging.getLogger("IPKernelApp").addFilter(lambda record: "KeyboardInterrupt" not in record.getMessage())
     sys.argv = [ipykernel_launcher.__file__, *order["arguments"], f"--IPKernelApp.parent_handle={server}"]
     kernelapp.launch_new_instance()
 

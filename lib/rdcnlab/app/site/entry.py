@@ -148,7 +148,8 @@ def _executed(kind: type[Item], store: Store, folder: Path, column: str) -> tupl
     if item.profile == "paper" and explaining_runs(item, store) is None:
         return "", "not executed: the runs of the experiments on causes are not stored", None
     name = f"{kind.id}.ipynb"
-    parameters = {"profile": item.profile, "column": item.column}
+    # a notebook whose item has one column has no such parameter
+    parameters = {"profile": item.profile} | ({"column": item.column} if len(kind.columns()) > 1 else {})
     notebooks.execute(notebooks.path(kind), folder / name, parameters, [shown.reading_cell()])
     seen = shown.from_notebook(item, folder / name, store, folder) or shown.from_runs(item, runs, store, folder)
     executed.prepare(folder / name, dict.fromkeys(_drawing(kind), seen.alt))
