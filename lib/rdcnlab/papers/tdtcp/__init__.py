@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rdcnlab.papers.tdtcp.fig11 import Fig11 as fig11
     from rdcnlab.papers.tdtcp.fig13 import Fig13 as fig13
     from rdcnlab.papers.tdtcp.fig14 import Fig14 as fig14
+    from rdcnlab.papers.tdtcp.five import Five as five
     from rdcnlab.papers.tdtcp.inside import Inside as inside
     from rdcnlab.papers.tdtcp.networks import Networks as networks
     from rdcnlab.papers.tdtcp.notices import Notices as notices
@@ -43,6 +44,7 @@ __all__ = [
     "fig11",
     "fig13",
     "fig14",
+    "five",
     "inside",
     "networks",
     "notices",
@@ -72,6 +74,7 @@ ITEMS = (
     "notices",
     "slices",
     "rankings",
+    "five",
 )
 
 sys.modules[__name__].__class__ = Package

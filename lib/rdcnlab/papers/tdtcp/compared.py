@@ -6,7 +6,7 @@ from __future__ import annotations
 import abc
 import functools
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from rdcnlab.analysis.intervals import over_seeds as over_runs
 from rdcnlab.analysis.resampling import jackknife
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.item import Item
+from rdcnlab.papers.tdtcp import laboratories
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.runs.run import Run
@@ -28,6 +29,8 @@ from rdcnlab.scenario.ideal import ideal_ns
 Architecture = Literal[
     "leaf-spine", "expander", "jupiter", "helios", "opera", "rotornet", "rotornet-direct", "sirius", "shale",
     "rotor", "rotor-6",
+    # the papers' own
+    "aykurt", "carpa", "dogar", "tdtcp", "vargas",
 ]  # fmt: skip
 TransportName = Literal["cubic", "reno", "dctcp", "bbr", "tdtcp", "nuftcp"]
 Workload = Literal["web-search", "data-mining", "hadoop", "permutation", "incast"]
@@ -36,12 +39,14 @@ Architectures = Annotated[tuple[Architecture, ...], Field(min_length=1), Listed]
 Workloads = Annotated[tuple[Workload, ...], Field(min_length=1), Listed]
 
 _GBPS = 10**10
+#: Bytes of the headers of IPv4 and TCP with time stamps.
+_HEADERS = 52
 #: Length above which queues of racks and of ports to hosts mark.
 _MARKS = {"bytes": 90_000, "packets": None}
 #: Transports that a network without schedules, whose racks follow a routing, cannot have.
 SPECIAL: tuple[TransportName, ...] = ("tdtcp", "nuftcp")
 #: Networks with schedules.
-SCHEDULED: tuple[Architecture, ...] = ("rotor", "rotor-6")
+SCHEDULED: tuple[Architecture, ...] = ("rotor", "rotor-6", "tdtcp")
 #: Networks that never change.
 STATIC: tuple[Architecture, ...] = ("leaf-spine", "expander", "jupiter")
 #: Networks whose circuits turn whatever the demand.
@@ -59,6 +64,11 @@ _DRAWN: dict[Workload, dict[str, Any]] = {
     },
 }  # fmt: skip
 WORKLOADS: tuple[Workload, ...] = tuple(_DRAWN)
+
+
+def is_laboratory(name: Architecture) -> TypeGuard[laboratories.Laboratory]:
+    """Return whether an architecture is the own network of one of the five papers."""
+    return name in laboratories.LABORATORIES
 
 
 class Case(NamedTuple):
@@ -95,7 +105,8 @@ class Comparison(Item):
     Parameters
     ----------
     racks, hosts : int
-        Racks, and hosts in each rack. Shale has the next square number of racks.
+        Racks, and hosts in each rack. Shale has the next square number of racks; the papers' own networks have what
+        the papers say.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
@@ -117,14 +128,19 @@ class Comparison(Item):
         self, architecture: Architecture, workload: Workload, load: int, transport: TransportName, day: int = 0
     ) -> Scenario:
         """Return the scenario of a case, with seed 0."""
-        drawn = {"arrivals": {"load": f"{load} %"}, **_DRAWN[workload]}
         cc = "cubic" if transport == "tdtcp" else transport
+        drawn: dict[str, Any] = {"cc": cc, **_DRAWN[workload]}
+        limit = 10**9
+        if is_laboratory(architecture):
+            workloads, limit = laboratories.workloads(architecture, load, drawn), laboratories.LIMIT
+        else:
+            workloads = [{"name": "w", "arrivals": {"load": f"{load} %"}, **drawn}]
         data: dict[str, Any] = {
             "network": self.network(architecture, day),
-            "workloads": [{"name": "w", "cc": cc, **drawn}],
-            # one bin: the largest queue of the whole run
-            "probes": {"bin": 10**9, "tcp": "none"},
-            "limit": 10**9,
+            "workloads": workloads,
+            # few bins: the largest queue of the whole run
+            "probes": {"bin": min(limit, 10**10), "tcp": "none"},
+            "limit": limit,
             "seed": 0,
         }
         if transport == "tdtcp":
@@ -133,6 +149,8 @@ class Comparison(Item):
 
     def network(self, architecture: Architecture, day: int = 0) -> dict[str, Any]:
         """Return the fabric of an architecture as plain data; `day` is in ns, with a night of a ninth of it."""
+        if is_laboratory(architecture):
+            return laboratories.network(architecture)
         sizes = {"racks": self.racks, "hosts": self.hosts, "mtu": 1500, "host_rate": _GBPS, "rate": _GBPS}
         hybrid = {"uplinks": 3, "packet_rate": _GBPS, "packet_delay": 1_000}
         queue = {"queue": {"bytes": 1_000_000, "packets": None}}
@@ -190,7 +208,8 @@ class Comparison(Item):
             sizes, ideal_s = _ideal(run.scenario)
             slowdown = seen["fct_s"].to_numpy(dtype=float) / ideal_s
             ended = slowdown[~np.isnan(slowdown)]
-            segments, repeats, drops = np.ceil(sizes / 1448).sum(), seen["retransmits"].sum(), queues["drops"].sum()
+            segments = np.ceil(sizes / (run.scenario.network.mtu - _HEADERS)).sum()
+            repeats, drops = seen["retransmits"].sum(), queues["drops"].sum()
             rows.append(
                 {
                     **names,
