@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -62,6 +62,10 @@ class Architectures(Comparison):
         Loads of web search in %, with CUBIC and DCTCP; all else runs at 30 %.
     """
 
+    #: The number of the lower row, and the largest 99th percentile of slowdown that is drawn.
+    lower_row: ClassVar[str] = "reordered"
+    widest: ClassVar[float] = 150
+
     architectures: compared.Architectures = (
         "leaf-spine", "expander", "helios", "opera", "rotornet", "sirius", "shale", "rotor",
     )  # fmt: skip
@@ -82,27 +86,28 @@ class Architectures(Comparison):
         return list(dict.fromkeys(found))
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the 99th percentile of slowdown and the reordering of each case, by workload, with intervals."""
+        """Draw the 99th percentile of slowdown and retransmissions of each case, by workload, with intervals."""
         totals = self.totals(runs)
         with figures.style():
             figure = figures.drawing(10.2, 4.8)
             panels = figure.subplots(2, len(self._shown), sharex="row", sharey=True, squeeze=False)
             for column, (workload, load) in enumerate(self._shown):
                 of_panel = totals[(totals["workload"] == workload) & (totals["load"] == load)]
-                for row, value in enumerate(("p99", "reordered")):
+                for row, value in enumerate(("p99", self.lower_row)):
                     self._draw(panels[row, column], of_panel, value)
                 title = workload if workload in ("permutation", "incast") else f"{workload}, {load} %"
                 panels[0, column].set_title(title, fontsize=7, loc="left")
             upper, lower = panels[:, 0]
-            upper.set(xscale="log", xlim=(0.8, 150), ylim=(len(self.architectures) - 0.5, -0.5))
-            upper.set_xticks([1, 10, 100], ["1", "10", "100"])
+            upper.set(xscale="log", xlim=(0.8, self.widest), ylim=(len(self.architectures) - 0.5, -0.5))
+            powers = [10**power for power in range(int(np.log10(self.widest)) + 1)]
+            upper.set_xticks(powers, [str(power) for power in powers])
             upper.minorticks_off()
             lower.set_xscale("symlog", linthresh=1)
             lower.set_xlim(-0.3, 2000)
             lower.set_xticks([0, 1, 10, 100, 1000], ["0", "1", "10", "100", "1000"])
             middle = len(self._shown) // 2
             panels[0, middle].set_xlabel("99th percentile of slowdown", fontsize=8)
-            panels[1, middle].set_xlabel("retransmissions without a loss, of 1000 segments", fontsize=8)
+            panels[1, middle].set_xlabel(METRICS[self.lower_row].label, fontsize=8)
             figures.legend(figure, upper, columns=len(self.transports))
         return figure
 

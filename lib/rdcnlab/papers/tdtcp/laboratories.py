@@ -134,7 +134,8 @@ def _vargas() -> list[Group]:
     names = [host.name for host in net.hosts]
     (receiver,) = (name for name in names if not name.startswith(("n", "f")))
     near, far = ([(name, receiver) for name in names if name.startswith(kind)] for kind in ("n", "f"))
-    return [Group(near, 6.25e9, {}), Group(far, 6.25e9, {})]
+    shared = {"path": "shared"}
+    return [Group(near, 6.25e9, shared), Group(far, 6.25e9, shared)]
 
 
 _GROUPS: dict[Laboratory, Callable[[], list[Group]]] = {
