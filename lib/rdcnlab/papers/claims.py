@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from rdcnlab.fields import own_yaml
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.quantities import Frozen, Listed
+from rdcnlab.fields.quantities import Frozen, Listed, whole
 from rdcnlab.papers.expectation import Expectation
 from rdcnlab.scenario.check import input_error
 from rdcnlab.system import places
@@ -50,11 +50,14 @@ class Column(Frozen):
     changes : dict
         Changes to every scenario, in the form that `Scenario.with_` takes. An item may depend on its column in other
         ways.
+    most_runs : int, optional
+        Number of runs of each scenario at most. By default it is that of the item's profile.
     """
 
     id: str
     title: str
     changes: dict[str, Any] = Field(default_factory=dict)
+    most_runs: Annotated[int, whole(1, 10_000)] | None = None
 
 
 class FirstWording(Frozen):

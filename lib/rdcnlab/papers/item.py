@@ -199,8 +199,9 @@ class Item(Frozen, abc.ABC):
         return self.usual_count(self.profile) if self.seeds is None else self.seeds
 
     def usual_count(self, profile: Profile) -> int:
-        """Return the number of runs of each scenario in a profile; an item overrides this if the column changes it."""
-        return self.runs_of_profile[profile]
+        """Return the number of runs of each scenario in a profile, of which the column may have fewer; items may override it."""
+        usual, most = self.runs_of_profile[profile], self.testbed.most_runs
+        return usual if most is None else min(usual, most)
 
     def expected(self, claim: str) -> Expectation | None:
         """Return the expectation of a claim, to draw it into the figure; None if there is no such claim."""
