@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from rdcnlab.analysis import bursts, competition, curves, figures, rivals, tables, timeouts
 from rdcnlab.analysis.measured import Measured, highest, means
+from rdcnlab.papers.aykurt import streams
 from rdcnlab.papers.aykurt.space import COMPARED, NO_ACKS, Period, Variants, Volume, grid
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.item import Item
@@ -41,14 +43,18 @@ class Fig10(Item):
     size: Volume = "2 GB"
 
     def points(self) -> list[Scenario]:
-        """Return one scenario for each variant and seed, with bursts and without."""
+        """Return one scenario for each variant and seed, with bursts and without, and those with a constant stream."""
         axes = {"period_ms": self.period_ms, "size": self.size, "seed": range(self.count)}
         with_bursts = grid(NO_ACKS, protocol="UDP", cc=self.cc, **axes)
         # CUBIC without bursts records ACKs, so these are the same runs as those of figure 4
-        return with_bursts + grid(lambda point: {} if point.cc == "cubic" else NO_ACKS, cc=self.cc, **axes)
+        alone = grid(lambda point: {} if point.cc == "cubic" else NO_ACKS, cc=self.cc, **axes)
+        seeds = range(min(self.count, self.count_for_causes))
+        return with_bursts + alone + [streams.scenario(*one) for one in product(self.cc, streams.RATES, seeds)]
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
         """Return completion times, and with bursts the throughput."""
+        if streams.is_stream(scenario):
+            return ("throughput",)
         return ("flows", "throughput") if _has_bursts(scenario) else ("flows",)
 
     def plot(self, runs: Runs) -> Figure:
@@ -76,6 +82,7 @@ class Fig10(Item):
         shares = pd.concat([bursts.shares(rows, _BURST_MS, "main").assign(cc=cc) for cc, rows in with_bursts.items()])
         measured = {"bbr-loses-nothing": self._more_retransmissions(runs)} if "bbr" in self.cc else {}
         return measured | {
+            **streams.measure(runs.select(streams.is_stream)),
             "udp-takes-tenth": Measured.by_case(means(shares, "cc", "percent")),
             "main-later": Measured.by_case(delays),
             "main-later was": Measured.by_case(delays["low"]),
@@ -98,7 +105,7 @@ class Fig10(Item):
 
     def runs_by_variant(self, runs: Runs, *, bursts: bool) -> dict[str, Runs]:
         """Return the runs of each variant, with the bursts or without."""
-        chosen = runs.select(lambda scenario: _has_bursts(scenario) == bursts)
+        chosen = runs.select(lambda one: _has_bursts(one) == bursts and not streams.is_stream(one))
         return {cc: rivals.of_variants(chosen, main=cc) for cc in self.cc}
 
     def _more_retransmissions(self, runs: Runs) -> Measured:
@@ -137,4 +144,4 @@ class Fig10(Item):
 
 
 def _has_bursts(scenario: Scenario) -> bool:
-    return any(flow.protocol == "udp" for flow in scenario.flows)
+    return any(flow.burst is not None for flow in scenario.flows)

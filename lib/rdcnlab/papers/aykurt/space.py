@@ -167,19 +167,17 @@ def delays(delay: str) -> dict[str, Any]:
     return {f"network.hosts.{host}.delay": delay for host in ("s1", "s2", "r1", "r2")}
 
 
-def _with_bursts(scenario: Scenario) -> Scenario:
-    """Add the third server, which has the same cable as the first two, and its bursts."""
+def third_sender(scenario: Scenario, flow: Mapping[str, Any]) -> Scenario:
+    """Add the third server, which has the same cable as the first two, and its flow on the main flows' link."""
     data = scenario.to_dict()
     hosts = data["network"]["hosts"]
-    bursts = {
-        "name": "bursts",
-        "protocol": "udp",
-        "size": BURSTS * BURST * _DATAGRAM_PAYLOAD,
-        "burst": BURST,
-        "interval": BURSTS_EVERY,
-        "src": "s3",
-        # the main flows' receiver: the traffic on their link is never more than its line carries
-        "dst": "r1",
-        "path": "green",
-    }
-    return scenario.with_(**{"network.hosts": [*hosts, {**hosts[0], "name": "s3"}], "flows": [*data["flows"], bursts]})
+    # the main flows' receiver: the traffic on their link is never more than its line carries
+    ends = {"src": "s3", "dst": "r1", "path": "green"}
+    changes = {"network.hosts": [*hosts, {**hosts[0], "name": "s3"}], "flows": [*data["flows"], {**flow, **ends}]}
+    return scenario.with_(**changes)
+
+
+def _with_bursts(scenario: Scenario) -> Scenario:
+    size = BURSTS * BURST * _DATAGRAM_PAYLOAD
+    bursts = {"name": "bursts", "protocol": "udp", "size": size, "burst": BURST, "interval": BURSTS_EVERY}
+    return third_sender(scenario, bursts)
