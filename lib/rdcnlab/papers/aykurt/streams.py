@@ -47,7 +47,7 @@ def rates(runs: Runs) -> pd.DataFrame:
     rows = []
     for (run,), carried in tables.groups(runs.throughput, ["run"]):
         one = runs[int(run)].scenario
-        main, stream = one.flow("main"), one.flow(STREAM)
+        main, stream = one.flows
         start = carried["bin"].astype("int64") * one.probes.bin
         on_link = carried[(carried["where"] == "green") & (start >= _SETTLE) & (start < _LENGTH)]
         bits_per_s = on_link.groupby("flow", observed=True)["bytes"].sum() * 8 * NS_PER_S / (_LENGTH - _SETTLE)
