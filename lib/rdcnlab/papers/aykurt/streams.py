@@ -12,19 +12,20 @@ from rdcnlab.papers.aykurt.space import NO_ACKS, Variant, third_sender
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.once import for_each_run
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.flow import ENDLESS
 
 #: Rates of the stream in Gb/s, our input: a fifth, a half and four fifths of the link.
 RATES = (2, 5, 8)
-#: Length of a run, and the time before which nothing is measured, in ns.
+#: Time for which the stream lasts, and before which nothing is measured, in ns.
 _LENGTH, _SETTLE = NS_PER_S, NS_PER_S // 5
+#: What the link carries while the stream lasts, headers included: the flow outlasts the stream.
+_SIZE = "1250 MB"
 STREAM = "stream"
 
 
 def scenario(cc: Variant, gbps: int, seed: int) -> Scenario:
     """Return a flow of TCP that stays on a link, and a stream of UDP on the same link."""
-    main = {"name": "main", "size": ENDLESS, "cc": cc, "path": "green"}
-    base = Scenario.from_dict({"network": "aykurt", "flows": [main], "seed": seed, "limit": _LENGTH})
+    main = {"name": "main", "size": _SIZE, "cc": cc, "path": "green"}
+    base = Scenario.from_dict({"network": "aykurt", "flows": [main], "seed": seed})
     stream = {"name": STREAM, "protocol": "udp", "rate": f"{gbps} Gb/s", "until": _LENGTH}
     return third_sender(base, stream).with_(**NO_ACKS, **{"probes.bin": "100 ms"})
 
@@ -36,7 +37,7 @@ def is_stream(one: Scenario) -> bool:
 
 @for_each_run
 def rates(runs: Runs) -> pd.DataFrame:
-    """Return by run, and over its last four fifths, what the link carries.
+    """Return by run what the link carries in the last four fifths of the stream.
 
     Returns
     -------
