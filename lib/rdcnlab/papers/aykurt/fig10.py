@@ -11,7 +11,7 @@ import pandas as pd
 from rdcnlab.analysis import bursts, competition, curves, figures, rivals, tables, timeouts
 from rdcnlab.analysis.measured import Measured, highest, means
 from rdcnlab.papers.aykurt import streams
-from rdcnlab.papers.aykurt.space import COMPARED, NO_ACKS, Period, Variants, Volume, grid
+from rdcnlab.papers.aykurt.space import COMPARED, NO_ACKS, Period, Variants, Volume, buffers, grid
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
@@ -95,7 +95,9 @@ class Fig10(Item):
 
     def causes(self) -> list[Cause]:
         """Return the effect of timeouts on which flow ends last, and the difference of the flows without bursts."""
+        roomy = self.with_parameters(cc=("westwood",), size=self.size, profile=self.profile, changes=buffers("10 MB"))
         return [
+            Cause("udp-keeps-rate", roomy),
             Cause("udp-takes-tenth", self, self._arriving),
             Cause("main-later", self, self._by_timeouts),
             Cause("loss-based-lose-most", self, self._more_timeouts),
