@@ -196,10 +196,10 @@ class Item(Frozen, abc.ABC):
     @property
     def count(self) -> int:
         """Number of runs of each scenario."""
-        return self.usual_count(self.profile) if self.seeds is None else self.seeds
+        return self._usual_count(self.profile) if self.seeds is None else self.seeds
 
-    def usual_count(self, profile: Profile) -> int:
-        """Return the number of runs of each scenario in a profile, of which the column may have fewer; items may override it."""
+    def _usual_count(self, profile: Profile) -> int:
+        """Return the number of runs of each scenario in a profile, of which the column may have fewer."""
         usual, most = self.runs_of_profile[profile], self.testbed.most_runs
         return usual if most is None else min(usual, most)
 
@@ -341,7 +341,7 @@ class Item(Frozen, abc.ABC):
     @property
     def has_few_runs(self) -> bool:
         """Whether each scenario has fewer runs than in the paper profile."""
-        return self.count < self.usual_count("paper")
+        return self.count < self._usual_count("paper")
 
     @property
     def shipped_verdicts(self) -> dict[str, str]:

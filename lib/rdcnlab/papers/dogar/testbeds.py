@@ -23,18 +23,11 @@ _INPUTS = {CALIBRATED: FIXED._replace(change_ms=0.45, dark_ms=300)}
 #: Numbers of updates in a run of the paper profile, by the interval between updates in s; other intervals have `_REST`.
 _UPDATES, _REST = {1.0: 12, 3.0: 4}, 3
 _UPDATES_OF_COLUMN, _REST_OF_COLUMN = {CALIBRATED: {1.0: 5}}, {CALIBRATED: 1}
-#: Largest number of runs of a scenario: the column was run on a machine that had other work.
-_SEEDS = {CALIBRATED: 3}
 
 
 def inputs(column: str) -> Inputs:
     """Return the inputs of a column that the paper does not give."""
     return _INPUTS.get(column, Inputs())
-
-
-def seeds(column: str, usual: int) -> int:
-    """Return the number of runs of each scenario in a column; `usual` is that of other columns."""
-    return min(usual, _SEEDS.get(column, usual))
 
 
 def updates(column: str, interval_s: float = 1.0) -> int:

@@ -18,7 +18,7 @@ from rdcnlab.fields.units import NS_PER_MS, NS_PER_S
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import space, testbeds
 from rdcnlab.papers.dogar.space import Group, Inputs, Setting, Variants
-from rdcnlab.papers.item import Item, Profile
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
@@ -162,10 +162,6 @@ class Experiment(Item):
             for cc in self.variants
             for seed in self.seed_range
         ]
-
-    def usual_count(self, profile: Profile) -> int:
-        """Return the number of runs of each scenario, which is smaller in the calibrated column."""
-        return testbeds.seeds(self.column, super().usual_count(profile))
 
     @property
     def seed_range(self) -> range:
