@@ -18,7 +18,7 @@ from rdcnlab.papers import aykurt, vargas
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
-from tests.papers.test_claims import two_columns
+from tests.papers.test_claims import first_column, two_columns
 
 
 @pytest.mark.usefixtures("fake_engine", "pool_here")
@@ -29,6 +29,7 @@ def test_shipped_results_serve_their_items(
     monkeypatch.setenv("RDCNLAB_RESULTS", str(results))
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
     kinds: tuple[type[Item], ...] = (aykurt.fig4, aykurt.fig5)
+    first_column(monkeypatch)
     monkeypatch.setattr(aykurt, "ITEMS", ("fig4", "fig5"))
     for kind in kinds:
         monkeypatch.setattr(kind, "runs_of_profile", {"quick": 1, "paper": 2})

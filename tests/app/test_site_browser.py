@@ -103,4 +103,4 @@ def test_a_figure_of_the_grid_leads_to_its_statements(site: Path, browser: Any) 
     assert browser.find_elements("id", browser.current_url.rpartition("#")[2])
     browser.find_element("css selector", ".rl-folded > summary").click()
     heads = [each.text for each in browser.find_elements("css selector", ".rl-claims th")]
-    assert "verdict" in heads
+    assert [head for head in heads if head.startswith("verdict")]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -121,20 +122,28 @@ WITH_CHOICE = [kind for kind in select(["aykurt"]) if len(claims.paper("aykurt")
 
 @pytest.mark.parametrize("kind", WITH_CHOICE, ids=lambda kind: kind.id)
 def test_each_item_of_aykurt_can_be_run_as_the_testbeds_kernel(kind: type[Item]) -> None:
-    """Also by the number that a command line gives. Only the first column is scored by default."""
+    """Also by the number that a command line gives. The first column is the default."""
     item = kind(column=4.15)
     assert (item.column, kind().column) == ("4.15", "6.12")
-    assert [column.id for column in kind.columns()] == ["6.12"]
+    assert kind.columns()[0].id == "6.12"
     testbed = {"transport.like": "4.15", "offload.tso": 65_535, "limit": "240 s"}
     assert item.points()[0].with_(**testbed) == item.scenarios()[0]
 
 
 def two_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give all items of aykurt two columns; the scenarios of the second have another transport."""
-    paper = claims.paper("aykurt")
-    columns = tuple(claims.Column.model_validate(column) for column in TWO_COLUMNS["columns"])
-    items = tuple(item.model_copy(update={"columns": ("a", "b")}) for item in paper.items)
-    changed = paper.model_copy(update={"columns": columns, "items": items})
+    _with_columns(monkeypatch, [claims.Column.model_validate(column) for column in TWO_COLUMNS["columns"]])
+
+
+def first_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give all items of aykurt the first column alone."""
+    _with_columns(monkeypatch, claims.paper("aykurt").columns[:1])
+
+
+def _with_columns(monkeypatch: pytest.MonkeyPatch, columns: Sequence[claims.Column]) -> None:
+    paper, names = claims.paper("aykurt"), tuple(column.id for column in columns)
+    items = tuple(item.model_copy(update={"columns": names}) for item in paper.items)
+    changed = paper.model_copy(update={"columns": tuple(columns), "items": items})
     monkeypatch.setattr(claims, "paper", lambda name: changed)
 
 
