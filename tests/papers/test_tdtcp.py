@@ -218,8 +218,9 @@ def test_figure_10_has_the_networks_of_figure_9_and_before_had_those_of_figure_7
 
 @pytest.mark.parametrize("dilation", [1, 20])
 def test_ticks_of_shipped_events_leave_each_event_in_its_day(dilation: int) -> None:
-    tick = tdtcp.fig10a.parts["events"].tick
-    for scenario, _ in tdtcp.fig10a(profile="paper", seeds=1, dilation=dilation).pairs:
+    item = tdtcp.fig10a(profile="paper", seeds=1, dilation=dilation)
+    tick = item.read_parts["events"].tick
+    for scenario, _ in item.pairs:
         packet_ns = round(folded.rtt_us(scenario, "packet")) * 1000
         ends = {int(end) for day in weeks.days(scenario, "circuit") for end in day}
         assert [end for end in {*ends, packet_ns, scenario.probes.fold_from} if end * dilation % tick] == []

@@ -55,9 +55,9 @@ def ship(kind: type[Item], store: Store, *, batch: bool = False) -> Done:
         if len(runs) < len(scenarios):
             incomplete.append(f"{len(runs)} of {len(scenarios)} of {kind.paper}/{kind.id}{words}")
         if shown is item and len(runs) == len(scenarios):
-            saved.ship(item.models(Runs(runs, item.parts)))
+            saved.ship(item.models(Runs(runs, item.read_parts)))
         elif shown is item and batch and runs:
-            saved.ship(item.early_models(Runs(runs, item.parts)))
+            saved.ship(item.early_models(Runs(runs, item.read_parts)))
         for run in runs:
             requests.setdefault(run, []).append(shown.parts_of(run.scenario))
     shipped = Shipped()

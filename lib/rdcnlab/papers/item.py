@@ -156,7 +156,12 @@ class Item(Frozen, abc.ABC):
 
     def parts_of(self, scenario: Scenario) -> dict[str, Part]:
         """Return the part of each table that the item uses."""
-        return {name: self.parts.get(name, WHOLE) for name in self.needs(scenario)}
+        return {name: self.read_parts.get(name, WHOLE) for name in self.needs(scenario)}
+
+    @property
+    def read_parts(self) -> Mapping[str, Part]:
+        """The parts of tables that are read. An item overrides this if they depend on its parameters."""
+        return self.parts
 
     def interactive(self, runs: Runs) -> Interactive | None:  # noqa: ARG002  (items with such a page use it)
         """Return the content of a page of the site on which a reader chooses what is drawn; usually there is none."""
@@ -263,14 +268,14 @@ class Item(Frozen, abc.ABC):
         options: dict[str, Any] = {"workers": workers, "cluster": cluster, "store": store, "progress": progress}
         options["hints"] = False  # what the paper did is what is intended
         runs = campaign(self.scenarios(), needs=self.parts_of, **options)
-        return Runs(tuple(runs), self.parts)
+        return Runs(tuple(runs), self.read_parts)
 
     def stored_runs(self, store: Store | None = None) -> Runs | None:
         """Return all runs if every scenario has a stored run, otherwise None."""
         store = Store() if store is None else store
         stored_runs = lookup(list(dict.fromkeys(self.scenarios())), store, self.parts_of)
         runs = [run for run in stored_runs if run is not None]
-        return Runs(runs, self.parts) if len(runs) == len(stored_runs) else None
+        return Runs(runs, self.read_parts) if len(runs) == len(stored_runs) else None
 
     def only(self, runs: Runs, scenarios: Iterable[Scenario]) -> Runs:
         """Return the runs of some scenarios of `points`, which lack the changes of the column and of the item."""

@@ -45,7 +45,7 @@ def lost(meeting_ms: float, gap_ms: int, *, scale: float, updates: int) -> float
     )
     scenarios = [item.scenario("bbr", Setting(SMALL), seed) for seed in item.seed_range]
     made = campaign(change_all(scenarios, item.all_changes), needs=item.parts_of, workers=1, progress=False)
-    return float(item.lost(Runs(tuple(made), item.parts))["value"].mean())
+    return float(item.lost(Runs(tuple(made), item.read_parts))["value"].mean())
 
 
 def cost(meeting_ms: float, gap_ms: int) -> float:
