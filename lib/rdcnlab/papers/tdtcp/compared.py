@@ -24,13 +24,12 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.ideal import ideal_ns
 
 Architecture = Literal[
     "leaf-spine", "expander", "jupiter", "helios", "opera", "rotornet", "rotornet-direct", "sirius", "shale",
-    "rotor", "rotor-6",
-    # the papers' own
-    "aykurt", "carpa", "dogar", "tdtcp", "vargas",
+    "rotor", "rotor-6", laboratories.Laboratory,
 ]  # fmt: skip
 TransportName = Literal["cubic", "reno", "dctcp", "bbr", "tdtcp", "nuftcp"]
 Workload = Literal["web-search", "data-mining", "hadoop", "permutation", "incast"]
@@ -39,8 +38,6 @@ Architectures = Annotated[tuple[Architecture, ...], Field(min_length=1), Listed]
 Workloads = Annotated[tuple[Workload, ...], Field(min_length=1), Listed]
 
 _GBPS = 10**10
-#: Bytes of the headers of IPv4 and TCP with time stamps.
-_HEADERS = 52
 #: Length above which queues of racks and of ports to hosts mark.
 _MARKS = {"bytes": 90_000, "packets": None}
 #: Transports that a network without schedules, whose racks follow a routing, cannot have.
@@ -208,7 +205,7 @@ class Comparison(Item):
             sizes, ideal_s = _ideal(run.scenario)
             slowdown = seen["fct_s"].to_numpy(dtype=float) / ideal_s
             ended = slowdown[~np.isnan(slowdown)]
-            segments = np.ceil(sizes / (run.scenario.network.mtu - _HEADERS)).sum()
+            segments = np.ceil(sizes / (run.scenario.network.mtu - TCP_HEADERS)).sum()
             repeats, drops = seen["retransmits"].sum(), queues["drops"].sum()
             rows.append(
                 {

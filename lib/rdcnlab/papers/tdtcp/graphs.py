@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -17,7 +16,7 @@ from rdcnlab.analysis.folded import Case
 from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, lowest
 from rdcnlab.fields.quantities import Listed
-from rdcnlab.papers.item import Item
+from rdcnlab.papers.item import Item, Profile
 from rdcnlab.papers.tdtcp.space import RTT_US, Difference, Variant, equal_rtts, scenario, testbed_of
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import ACKNOWLEDGED, Part
@@ -88,15 +87,15 @@ class Weeks(Item):
         """Return the scenario of a case, in network time, with the first seed."""
         return self.base(name)
 
-    @property
-    def has_few_runs(self) -> bool:
-        """Whether each variant has fewer runs than in the paper profile."""
-        return super().has_few_runs or (self.seeds or math.inf) < self.more_runs.get(self.column, 0)
+    def _usual_count(self, profile: Profile) -> int:
+        usual = super()._usual_count(profile)
+        return self.more_runs.get(self.column, usual) if profile == "paper" else usual
 
     def count_of(self, name: str) -> int:
         """Return the number of runs of a case. Only the variants have `more_runs`, and not what a sweep adds."""
-        is_usual = self.profile == "paper" and self.seeds is None
-        return self.more_runs.get(self.column, self.count) if is_usual and name in self.variants else self.count
+        if self.seeds is not None or name in self.variants:
+            return self.count
+        return super()._usual_count(self.profile)
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each case and seed, in network time."""

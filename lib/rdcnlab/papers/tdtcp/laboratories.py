@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, get_args
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.papers.carpa import space as carpa
 from rdcnlab.papers.dogar import space as dogar
+from rdcnlab.scenario import distributions
 from rdcnlab.scenario.presets import preset
-from rdcnlab.scenario.workloads import Sizes, distributions
 
 Laboratory = Literal["aykurt", "carpa", "dogar", "tdtcp", "vargas"]
 LABORATORIES: tuple[Laboratory, ...] = get_args(Laboratory)
@@ -79,7 +79,7 @@ def workloads(name: Laboratory, load: int, drawn: dict[str, Any]) -> list[dict[s
         The fields ``sizes`` (the name of a distribution), ``at_most`` and ``count`` (of all groups together).
     """
     all_groups = groups(name)
-    bits = 8 * _mean_bytes(drawn["sizes"])
+    bits = 8 * distributions()[drawn["sizes"]].sizes.mean
     made = []
     for number, group in enumerate(all_groups, 1):
         arrivals = {"poisson": round(bits * NS_PER_S * 100 / (group.rate * load))}
@@ -87,11 +87,6 @@ def workloads(name: Laboratory, load: int, drawn: dict[str, Any]) -> list[dict[s
         count = drawn["count"] // len(all_groups)
         made.append({"name": f"w{number}", **drawn, **own, **group.fields, "count": count})
     return made
-
-
-def _mean_bytes(sizes: str) -> float:
-    points = distributions()[sizes].points
-    return Sizes.model_validate({"points": [{"size": size, "share": share} for size, share in points]}).mean
 
 
 def _in_turn(first: str, second: str, every: str) -> list[list[str]]:

@@ -37,6 +37,11 @@ class Distribution:
     source: str
     points: tuple[tuple[int, int], ...]
 
+    @property
+    def sizes(self) -> Sizes:
+        """The sizes of flows of which this is the distribution."""
+        return Sizes(**_of_points(self.points))
+
 
 @functools.cache
 def distributions() -> dict[str, Distribution]:
