@@ -7,7 +7,6 @@ moves, it is one that passes within a workload; docs/decisions/architectures.md 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -47,7 +46,6 @@ class Group(NamedTuple):
     fields: dict[str, Any]
 
 
-@functools.cache
 def network(name: Laboratory) -> dict[str, Any]:
     """Return the network of a paper as plain data, with marks where the paper has none."""
     if name == "dogar":
