@@ -249,12 +249,13 @@ class Throughput(Distribution):
                     after_s = (gbps.index.to_numpy() * bin_ns - self.from_ns) / NS_PER_S
                     ax.plot(after_s, gbps, color=look.color, label=group.replace("f", "f_"), linewidth=1.2)
                 figures.reference(ax, 0, "update", along="x")
-                ax.set(title=figures.look(cc).label, ylabel="[Gb/s]", ylim=(0, None))
+                ax.set(title=figures.look(cc).label, ylabel="throughput\n[Gb/s]", ylim=(0, None))
                 ax.set_xlim(-0.3 * self.times, after * self.times)
             axes[-1, 0].set_xlabel("time after an update [s]")
             figures.legend(figure, axes[0, 0])
             inputs = self.inputs
-            gap = f"; then {inputs.dark_ms} ms without a rule for {' and '.join(inputs.dark_groups)}"
+            names = " and ".join(group.replace("f", "f_") for group in inputs.dark_groups)
+            gap = f"; then {inputs.dark_ms} ms without a rule for {names}"
             meeting = f"both groups share a link for {inputs.change_ms * self.times:g} ms at most"
             figures.note(figure, f"payload in bins of 10 ms; {meeting}{gap if inputs.dark_ms else ''}")
         return figure
