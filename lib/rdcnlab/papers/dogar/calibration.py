@@ -64,7 +64,7 @@ def distance(number: float) -> float:
 
 
 def shortest_of_nearest(costs: Mapping[int, float]) -> int:
-    """Return the shortest gap whose cost is as near to the text's as the nearest, or within a point of it."""
+    """Return the shortest gap whose cost is at most a point farther from the text's number than the nearest cost."""
     least = min(abs(value - COST) for value in costs.values())
     return min(gap for gap, value in costs.items() if abs(value - COST) <= least + _ALIKE)
 

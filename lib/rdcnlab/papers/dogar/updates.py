@@ -142,8 +142,8 @@ class Experiment(Item):
     def candidates(self, *claims: str, calibrated: Sequence[str] = ("numbers",)) -> list[Cause]:
         """Return two experiments for each of the claims: brief updates first, then a gap.
 
-        In the calibrated column there is one for each of them and of the claims `calibrated`: the column without its
-        gap. Numbers have another one before it, with two flows a group.
+        In the calibrated column each claim, and each of `calibrated`, has one experiment: the column without its gap.
+        Claims about numbers have another one before it: two flows in each group.
         """
         if self.column == testbeds.CALIBRATED:
             both = self.two_flows(), self.without_gap()

@@ -51,7 +51,7 @@ class Weeks(Item):
     #: Duration of a run in network time. A quarter of the paper's 2 s has 257 weeks after the first hundred, and ten
     #: seeds together have more weeks than the paper's run; docs/decisions/tdtcp-network.md has the intervals.
     of_profile: ClassVar[dict[str, str]] = {"quick": "300 ms", "paper": "500 ms"}
-    #: Number of runs of each variant in the paper profile, for columns with a claim that fewer runs left undecided.
+    #: Number of runs of each variant in the paper profile, by column, where fewer runs leave a claim undecided.
     more_runs: ClassVar[dict[str, int]] = {}
 
     variants: Variants = ("tdtcp", "cubic", "dctcp", "mptcp", "retcp", "retcpdyn")
