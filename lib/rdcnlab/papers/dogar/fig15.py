@@ -42,7 +42,7 @@ class Fig15(Counts):
         lost = [self.counts(self.runs_of(runs, buffer)).assign(buffer=buffer) for buffer in self.buffers]
         return pd.concat(lost).query("cc == 'nuftcp'")
 
-    def causes(self) -> list[Cause]:
+    def causes_of_defaults(self) -> list[Cause]:
         """Return experiments with algorithm 2's threshold, alone and with updates that leave both flows on one line."""
         return [
             Cause("nuftcp-none", self.literal()),

@@ -52,7 +52,7 @@ class Fig16(Counts):
             "sent-again": Measured({buffer: share(stats) for buffer, stats in retransmissions.items()}),
         }
 
-    def causes(self) -> list[Cause]:
+    def causes_of_defaults(self) -> list[Cause]:
         """Return experiments with Sec. 4.1's updates, and with algorithm 2's threshold in addition.
 
         With ns-3 also one without SACK in ACKs that may be held.

@@ -29,6 +29,6 @@ class Fig17(Curve):
             "slow": ahead(self.stats(runs, "uneven_ms"), "dctcp", "nuftcp"),
         }
 
-    def causes(self) -> list[Cause]:
+    def causes_of_defaults(self) -> list[Cause]:
         """Return an experiment with updates that leave both flows on one line."""
         return [Cause("both-fall", self.down())]

@@ -14,12 +14,12 @@ class Fig18(Steadier):
 
     buffers: ClassVar[tuple[str, ...]] = ("large",)
 
-    def causes(self) -> list[Cause]:
+    def causes_of_defaults(self) -> list[Cause]:
         """Return experiments with Sec. 4.1 and algorithm 2 taken literally, and without RACK, which ns-3 lacks."""
         literal = Cause("steadier", self.literal())
         if self.column == "ns3":
             return [literal]
         return [
             literal,
-            Cause("steadier", self.with_parameters(profile=self.profile, changes={"transport.recovery": 0})),
+            Cause("steadier", self.without_rack()),
         ]

@@ -28,7 +28,7 @@ class Fig19(Curve):
             "worse": Measured.one(difference(self._stats(runs, "large", "gbps"), self._stats(runs, "small", "gbps"))),
         }
 
-    def causes(self) -> list[Cause]:
+    def causes_of_defaults(self) -> list[Cause]:
         """Return the experiment with Sec. 4.1's updates, on ns-3."""
         return [Cause("longer", self.down())] if self.column == "ns3" else []
 

@@ -14,6 +14,6 @@ class Fig20(Steadier):
 
     buffers: ClassVar[tuple[str, ...]] = ("small",)
 
-    def causes(self) -> list[Cause]:
+    def causes_of_defaults(self) -> list[Cause]:
         """Return the experiment with Sec. 4.1 and algorithm 2 taken literally, on ns-3."""
         return [Cause("steadier", self.literal())] if self.column == "ns3" else []

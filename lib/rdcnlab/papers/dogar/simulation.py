@@ -14,7 +14,8 @@ from rdcnlab.analysis import evenness, figures
 from rdcnlab.analysis.measured import Measured, difference, largest, means
 from rdcnlab.fields.quantities import whole
 from rdcnlab.fields.units import NS_PER_MS
-from rdcnlab.papers.dogar import clos
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.dogar import clos, testbeds
 from rdcnlab.papers.dogar.clos import LARGE, SMALL, Inputs, Pattern, Readings
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
@@ -41,18 +42,18 @@ class Simulated(Item):
         Number of updates in a run; None: 15 in the paper profile.
     per_group : int
         Number of flows of each group.
-    pattern : {'swap', 'down', 'alternate'}
-        Effect of an update; see `rdcnlab.papers.dogar.clos.Inputs`.
+    pattern : {'swap', 'down', 'alternate'} or None
+        Effect of an update; see `rdcnlab.papers.dogar.clos.Inputs`. None: that of the column.
     mark_kB : float
         Marking threshold in kB.
     late_us : int
         Largest delay with which a leaf applies an update, in us.
     hold_us : int
         T of NUFTCP's receiver in us.
-    hold_sack : bool
-        Whether the receiver leaves out SACK while it may hold ACKs.
-    readings : tuple of int
-        Rows of docs/decisions/nuftcp.md in which NUFTCP follows the paper's algorithm 2.
+    hold_sack : bool or None
+        Whether the receiver leaves out SACK while it may hold ACKs. None: as in the column.
+    readings : tuple of int or None
+        Rows of docs/decisions/nuftcp.md in which NUFTCP follows the paper's algorithm 2. None: those of the column.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 10}
@@ -66,12 +67,12 @@ class Simulated(Item):
 
     updates: Annotated[int, whole(1, 1000)] | None = None
     per_group: Annotated[int, whole(1, 40)] = Inputs().per_group
-    pattern: Pattern = "swap"
+    pattern: Pattern | None = None
     mark_kB: Annotated[float, Field(ge=1.5, le=1000)] = 97.5  # noqa: N815  (unit)
     late_us: Annotated[int, whole(0, 20_000)] = Inputs().late_us
     hold_us: Annotated[int, whole(0, 100_000)] = Inputs().hold_us
-    hold_sack: bool = Inputs().hold_sack
-    readings: Readings = Inputs().readings
+    hold_sack: bool | None = None
+    readings: Readings | None = None
 
     def down(self) -> Self:
         """Return the experiment with Sec. 4.1's updates: f_n's spine is taken down, and its flows join f_m's line."""
@@ -81,17 +82,36 @@ class Simulated(Item):
         """Return the experiment with Sec. 4.1's updates and the threshold of algorithm 2."""
         return self.with_parameters(profile=self.profile, pattern="down", readings=(3,))
 
+    def without_rack(self) -> Self:
+        """Return the experiment without RACK, which ns-3 lacks."""
+        return self.with_parameters(profile=self.profile, changes={"transport.recovery": 0})
+
+    def prose(self) -> Self:
+        """Return the experiment of the column ``literal`` in which NUFTCP has the threshold of the prose."""
+        return self.with_parameters(profile=self.profile, readings=())
+
+    def causes(self) -> list[Cause]:
+        """Return the experiments of the column: without RACK for each claim of the column ``literal``."""
+        if self.column != testbeds.LITERAL:
+            return self.causes_of_defaults()
+        return [Cause(claim.id, self.without_rack()) for claim in self.claims.claims]
+
+    def causes_of_defaults(self) -> list[Cause]:
+        """Return the experiments of the other columns."""
+        return []
+
     @property
     def inputs(self) -> Inputs:
         """The inputs that the paper does not give."""
+        usual = testbeds.simulated(self.column)
         return Inputs(
             per_group=self.per_group,
-            pattern=self.pattern,
+            pattern=usual.pattern if self.pattern is None else self.pattern,
             mark_kB=self.mark_kB,
             late_us=self.late_us,
             hold_us=self.hold_us,
-            hold_sack=self.hold_sack,
-            readings=self.readings,
+            hold_sack=usual.hold_sack if self.hold_sack is None else self.hold_sack,
+            readings=usual.readings if self.readings is None else self.readings,
         )
 
     @property
@@ -188,6 +208,10 @@ class Steadier(Curve):
     """Claims of figures 18 and 20: NUFTCP's throughput is steadier than that of DCTCP."""
 
     drawn: ClassVar[str] = "nuftcp"
+
+    def causes(self) -> list[Cause]:
+        """Return also an experiment with the threshold of the prose, in the column ``literal``."""
+        return [*super().causes(), *([Cause("more", self.prose())] if self.column == testbeds.LITERAL else [])]
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Look for intervals without a packet, and compare the variation and the throughput with DCTCP's."""

@@ -15,8 +15,8 @@ from rdcnlab.analysis.measured import Measured, difference, largest, means
 from rdcnlab.fields.quantities import whole
 from rdcnlab.fields.units import NS_PER_MS, NS_PER_S
 from rdcnlab.papers.causes import Cause
-from rdcnlab.papers.dogar import clos
-from rdcnlab.papers.dogar.clos import LARGE, MEETINGS, Variants
+from rdcnlab.papers.dogar import clos, testbeds
+from rdcnlab.papers.dogar.clos import LARGE, MEETINGS, Pattern, Variants
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import LINKS, Part
@@ -66,6 +66,8 @@ class Tab3(Item):
         Marking threshold in kB.
     buffer_kB : int
         Size of the buffers in kB.
+    pattern : {'swap', 'down', 'alternate'} or None
+        Effect of an update; see `rdcnlab.papers.dogar.clos.Inputs`. None: that of the column.
     variants : tuple of str
         Variants of TCP. Claims that compare others are not measured.
     """
@@ -81,6 +83,7 @@ class Tab3(Item):
     updates: Annotated[int, whole(1, 1000)] | None = None
     mark_kB: Annotated[float, Field(ge=1.5, le=1000)] = 97.5  # noqa: N815  (unit)
     buffer_kB: Annotated[int, whole(100, 100_000)] = LARGE  # noqa: N815  (unit)
+    pattern: Pattern | None = None
     variants: Variants = VARIANTS
 
     @property
@@ -95,22 +98,26 @@ class Tab3(Item):
         """Number of updates."""
         return _COUNTS[self.profile] if self.updates is None else self.updates
 
+    @property
+    def _inputs(self) -> clos.Inputs:
+        usual = testbeds.simulated(self.column)
+        return usual._replace(mark_kB=self.mark_kB, pattern=usual.pattern if self.pattern is None else self.pattern)
+
     def still(self, cc: clos.Variant, seed: int, *, per_group: int = 1, marks: bool = True) -> Scenario:
         """Return flows that share a line."""
-        inputs = clos.Inputs(per_group=per_group, mark_kB=self.mark_kB)
+        inputs = self._inputs._replace(per_group=per_group)
         settings: dict[str, Any] = {"length_ns": self.length_ns, "buffer_kB": self.buffer_kB, "inputs": inputs}
         return clos.still(cc, seed=seed, together=True, marks=marks, counted_ns=_BIN_NS, **settings)
 
     def apart(self, cc: clos.Variant, seed: int) -> Scenario:
         """Return flows that have a line each, for as long as the run with updates."""
-        inputs, length = clos.Inputs(mark_kB=self.mark_kB), clos.EVERY_NS * (self.number + 1)
-        settings: dict[str, Any] = {"length_ns": length, "buffer_kB": self.buffer_kB, "inputs": inputs}
+        length = clos.EVERY_NS * (self.number + 1)
+        settings: dict[str, Any] = {"length_ns": length, "buffer_kB": self.buffer_kB, "inputs": self._inputs}
         return clos.still(cc, seed=seed, counted_ns=_BIN_NS, **settings)
 
     def move_flows(self, cc: clos.Variant, seed: int) -> Scenario:
         """Return the flows of `apart` under inconsistent updates."""
-        inputs = clos.Inputs(mark_kB=self.mark_kB)
-        settings: dict[str, Any] = {"count": self.number, "buffer_kB": self.buffer_kB, "inputs": inputs}
+        settings: dict[str, Any] = {"count": self.number, "buffer_kB": self.buffer_kB, "inputs": self._inputs}
         return clos.updates(cc, seed=seed, counted_ns=_BIN_NS, **settings)
 
     def points(self) -> list[Scenario]:
@@ -200,12 +207,14 @@ class Tab3(Item):
 
     def causes(self) -> list[Cause]:
         """Return the column's experiments: a buffer that holds all that BBR sends, or slow start that never returns."""
+        never = self.with_parameters(profile=self.profile, variants=("nuftcp",), changes={"transport.nuftcp_quiet": 0})
+        of_nuftcp = [Cause(claim, never) for claim in ("by-feedback", "fills")]
         if self.column == "ns3":
-            never = self.with_parameters(
-                profile=self.profile, variants=("nuftcp",), changes={"transport.nuftcp_quiet": 0}
-            )
-            return [Cause(claim, never) for claim in ("by-feedback", "fills")]
-        deep = self.with_parameters(profile=self.profile, buffer_kB=_DEEP_KB)
+            return of_nuftcp
+        is_literal = self.column == testbeds.LITERAL
+        # only BBR loses packets of a shared line, and only its queue takes more than half of the buffer
+        variants = ("bbr",) if is_literal else self.variants
+        deep = self.with_parameters(profile=self.profile, buffer_kB=_DEEP_KB, variants=variants)
 
         def kilobytes(runs: Runs) -> Measured:
             """Measure the queue itself: its share of a larger buffer is smaller whatever it does."""
@@ -214,7 +223,11 @@ class Tab3(Item):
                 means(queues.assign(queue=queues["queue"] * _DEEP_KB / 100), "cc", "queue").loc[["bbr"]]
             )
 
-        return [Cause("proactive", deep), Cause("by-feedback", deep), Cause("no-bloat", deep, kilobytes)]
+        of_bbr = [Cause("proactive", deep), Cause("no-bloat", deep, kilobytes)]
+        if not is_literal:
+            return [*of_bbr, Cause("by-feedback", deep)]
+        swapped = self.with_parameters(profile=self.profile, pattern="swap")
+        return [*of_bbr, *of_nuftcp, *(Cause(claim, swapped) for claim in ("aware", "aware-again"))]
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return the means of all quantities, a column for each variant."""
