@@ -68,6 +68,13 @@ def test_the_calibrated_column_has_its_own_inputs_and_parameters_replace_them() 
     assert item.without_gap().times * item.without_gap().inputs.change_ms == pytest.approx(item.inputs.change_ms)
 
 
+def test_the_calibrated_column_has_inconsistent_updates_too() -> None:
+    late, consistent = (dogar.fig10(profile="paper", column="calibrated").points()[number] for number in (0, 9))
+    ends = [each.flows[-1].slots[0].duration for each in (late, consistent)]
+    assert ends[0] - ends[1] == 100_000_000
+    assert [slot.duration for slot in late.flows[-1].slots if slot.link == "dark"] == [300_000_000] * 5
+
+
 def test_numbers_are_counted_where_inputs_were_fixed_but_for_those_that_calibrate() -> None:
     claims = {claim.id: claim for claim in dogar.fig7().claims.claims}
     assert list(claims["numbers"].reasons("6.12")) == ["decided by our inputs"]

@@ -43,7 +43,7 @@ def test_the_rtt_is_that_of_the_lines() -> None:
 
 
 def test_figures_share_runs() -> None:
-    for column in ("6.12", "ns3"):
+    for column in ("6.12", "literal", "ns3"):
         hashes = {
             name: {scenario.hash for scenario in getattr(dogar, name)(profile="paper", column=column).scenarios()}
             for name in ("fig15", "fig16", "fig17", "fig18", "fig19", "fig20")
@@ -51,6 +51,27 @@ def test_figures_share_runs() -> None:
         assert hashes["fig15"] == hashes["fig16"] == hashes["fig17"] | hashes["fig20"]
         assert hashes["fig17"] == hashes["fig18"]
         assert hashes["fig19"] < hashes["fig15"]
+
+
+def test_the_literal_column_has_its_own_inputs_and_parameters_replace_them() -> None:
+    item = dogar.fig15(profile="paper", column="literal")
+    assert item.inputs == Inputs(pattern="down", readings=(3,), hold_sack=True)
+    of_nuftcp = [each.transport for each in item.scenarios() if clos.variant_of(each) == "nuftcp"]
+    assert {(each.nuftcp_readings, each.version_hold_sack) for each in of_nuftcp} == {((3,), 1)}
+    assert dogar.fig15(column="literal", pattern="swap", readings=()).inputs == Inputs(hold_sack=True)
+    assert dogar.fig15().inputs == Inputs() == dogar.fig15(column="ns3").inputs
+    assert dogar.fig20(profile="paper", column="literal").prose().inputs == Inputs(pattern="down", hold_sack=True)
+
+
+def test_the_table_has_the_literal_updates_and_what_nuftcp_does_not_change_is_shared() -> None:
+    usual, literal = (dogar.tab3(profile="paper", column=column) for column in ("6.12", "literal"))
+    assert literal.move_flows("dctcp", 1) == clos.updates(
+        "dctcp", seed=1, count=15, inputs=Inputs(pattern="down"), counted_ns=10 * MS
+    )
+    assert literal.with_parameters(profile="paper", pattern="swap").move_flows("bbr", 0) == usual.move_flows("bbr", 0)
+    for cc, same in (("bbr", True), ("cubic", True), ("dctcp", True), ("nuftcp", False)):
+        assert (literal.still(cc, 0) == usual.still(cc, 0)) is same
+        assert (literal.apart(cc, 0) == usual.apart(cc, 0)) is same
 
 
 @pytest.mark.parametrize(
