@@ -18,6 +18,7 @@ class Fig15(Counts):
     """Packets that queues lose under inconsistent updates."""
 
     label: ClassVar[str] = "packets lost"
+    unmet: ClassVar[tuple[str, ...]] = ("more-with-small",)
     stated_numbers: ClassVar[dict[str, dict[str, int]]] = {
         "dctcp": {"large": 1213, "small": 1309},
         "nuftcp": {"large": 0, "small": 0},

@@ -19,6 +19,7 @@ class Fig16(Counts):
     """Segments that arrive while an earlier one is missing, under inconsistent updates."""
 
     label: ClassVar[str] = "packets out of order"
+    unmet: ClassVar[tuple[str, ...]] = ("fewer-with-small", "numbers")
     stated_numbers: ClassVar[dict[str, dict[str, int]]] = {
         "dctcp": {"large": 3930, "small": 3451},
         "nuftcp": {"large": 0, "small": 96},

@@ -17,6 +17,7 @@ class Fig17(Curve):
     """Throughput of two flows of DCTCP under inconsistent updates, with the large buffer."""
 
     drawn: ClassVar[str] = "dctcp"
+    unmet: ClassVar[tuple[str, ...]] = ("both-fall",)
     buffers: ClassVar[tuple[str, ...]] = ("large",)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:

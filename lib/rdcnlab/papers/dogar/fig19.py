@@ -18,6 +18,7 @@ class Fig19(Curve):
     """Throughput of two flows of DCTCP under inconsistent updates, with the small buffer."""
 
     drawn: ClassVar[str] = "dctcp"
+    unmet: ClassVar[tuple[str, ...]] = ("longer", "worse")
     buffers: ClassVar[tuple[str, ...]] = ("small", "large")
     variants: ClassVar[tuple[clos.Variant, ...]] = ("dctcp",)
 

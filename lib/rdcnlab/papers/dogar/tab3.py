@@ -208,9 +208,8 @@ class Tab3(Item):
     def causes(self) -> list[Cause]:
         """Return the column's experiments: a buffer that holds all that BBR sends, or slow start that never returns."""
         never = self.with_parameters(profile=self.profile, variants=("nuftcp",), changes={"transport.nuftcp_quiet": 0})
-        of_nuftcp = [Cause(claim, never) for claim in ("by-feedback", "fills")]
         if self.column == "ns3":
-            return of_nuftcp
+            return [Cause(claim, never) for claim in ("by-feedback", "fills")]
         is_literal = self.column == testbeds.LITERAL
         # only BBR loses packets of a shared line, and only its queue takes more than half of the buffer
         variants = ("bbr",) if is_literal else self.variants
@@ -227,7 +226,7 @@ class Tab3(Item):
         if not is_literal:
             return [*of_bbr, Cause("by-feedback", deep)]
         swapped = self.with_parameters(profile=self.profile, pattern="swap")
-        return [*of_bbr, *of_nuftcp, *(Cause(claim, swapped) for claim in ("aware", "aware-again"))]
+        return [*of_bbr, Cause("by-feedback", never), *(Cause(claim, swapped) for claim in ("aware", "aware-again"))]
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return the means of all quantities, a column for each variant."""
