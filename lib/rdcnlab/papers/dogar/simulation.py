@@ -95,7 +95,7 @@ class Simulated(Item):
         return self.with_parameters(profile=self.profile, readings=())
 
     def two_flows(self) -> Self:
-        """Return the experiment with two flows a group, whose packets arrive in no fixed rhythm."""
+        """Return the experiment with two flows a group."""
         return self.with_parameters(profile=self.profile, per_group=2)
 
     def causes(self) -> list[Cause]:
