@@ -77,7 +77,7 @@ class Exam:
         return _confusion(predictions["actual"], predictions["predicted"], classes)
 
     def _predictions(self, names: tuple[str, ...], *, drawn: bool) -> tuple[list[str], pd.DataFrame]:
-        """Return all classes, and of each test trace its ``seed`` and the classes ``actual`` and ``predicted``."""
+        """Return all classes, and of each test trace its ``seed``, ``period_ms``, and classes ``actual``, ``predicted``."""
         if (names, drawn) not in self._predicted:
             training, tests = self.data(names)
             chosen = tests if drawn else self._tests(names)
@@ -89,6 +89,7 @@ class Exam:
                         "actual": chosen.about["variant"].to_numpy(dtype=str),
                         "predicted": classifier.predict(chosen.samples).to_numpy(),
                         "seed": chosen.about["seed"].to_numpy(),
+                        "period_ms": chosen.about["period_ms"].to_numpy(),
                     }
                 ),
             )
@@ -115,6 +116,12 @@ class Exam:
             return [statistic(pd.DataFrame(matrix, index=classes, columns=classes)) for matrix in matrices]
 
         return bootstrap_by_weight(len(counts), of_draws)
+
+    def graded(self, names: Sequence[str] | None = None, *, drawn: bool = True) -> pd.DataFrame:
+        """Return of each test trace ``seed``, ``period_ms`` and ``right``: 100 if its variant was predicted, or 0."""
+        _, predictions = self._predictions(tuple(names or self.variants), drawn=drawn)
+        right = 100.0 * (predictions["actual"] == predictions["predicted"])
+        return predictions[["seed", "period_ms"]].assign(right=right)
 
     def by_table(self, names: Sequence[str] | None = None) -> pd.DataFrame:
         """Return the confusion matrix of a table of means: what a network must do better than.

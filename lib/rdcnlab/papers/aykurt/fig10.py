@@ -36,18 +36,25 @@ class Fig10(Item):
         Time between moves in ms.
     size : str
         Volume of each flow.
+    stays : bool
+        Whether the migrated flow stays on the main flow's link, for the experiment of a cause. Then there is no
+        constant stream.
     """
 
     cc: Variants = COMPARED
     period_ms: Period = 50
     size: Volume = "2 GB"
+    stays: bool = False
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each variant and seed, with bursts and without, and those with a constant stream."""
         axes = {"period_ms": self.period_ms, "size": self.size, "seed": range(self.count)}
-        with_bursts = grid(NO_ACKS, protocol="UDP", cc=self.cc, **axes)
+        path = {"flows.migrated.path": "green"} if self.stays else {}
+        with_bursts = grid({**NO_ACKS, **path}, protocol="UDP", cc=self.cc, **axes)
         # CUBIC without bursts records ACKs, so these are the same runs as those of figure 4
-        alone = grid(lambda point: {} if point.cc == "cubic" else NO_ACKS, cc=self.cc, **axes)
+        alone = grid(lambda point: path if point.cc == "cubic" else {**NO_ACKS, **path}, cc=self.cc, **axes)
+        if self.stays:
+            return with_bursts + alone
         seeds = range(min(self.count, self.count_for_causes))
         return with_bursts + alone + [streams.scenario(*one) for one in product(self.cc, streams.RATES, seeds)]
 
@@ -81,8 +88,9 @@ class Fig10(Item):
         regular = means(regular, "cc", "correlation")
         shares = pd.concat([bursts.shares(rows, _BURST_MS, "main").assign(cc=cc) for cc, rows in with_bursts.items()])
         measured = {"bbr-loses-nothing": self._more_retransmissions(runs)} if "bbr" in self.cc else {}
+        if not self.stays:
+            measured |= streams.measure(runs.select(streams.is_stream))
         return measured | {
-            **streams.measure(runs.select(streams.is_stream)),
             "udp-takes-tenth": Measured.by_case(means(shares, "cc", "percent")),
             "main-later": Measured.by_case(delays),
             "main-later was": Measured.by_case(delays["low"]),
@@ -94,9 +102,12 @@ class Fig10(Item):
         }
 
     def causes(self) -> list[Cause]:
-        """Return the effect of timeouts on which flow ends last, and the difference of the flows without bursts."""
+        """Return experiments on timeouts, moves, and the buffer, and the differences of flows without bursts."""
         roomy = self.with_parameters(cc=("westwood",), size=self.size, profile=self.profile, changes=buffers("10 MB"))
+        stays = self.with_parameters(cc=("bbr",), size=self.size, profile=self.profile, stays=True)
         return [
+            Cause("bbr-loses-nothing", stays),
+            Cause("bbr-loses-nothing", self, self._both_ways),
             Cause("udp-keeps-rate", roomy),
             Cause("udp-takes-tenth", self, self._arriving),
             Cause("main-later", self, self._by_timeouts),
@@ -112,6 +123,26 @@ class Fig10(Item):
 
     def _more_retransmissions(self, runs: Runs) -> Measured:
         """Measure by how much bursts raise the retransmissions of each flow of BBR, seed by seed."""
+        pairs = self._retransmissions(runs)
+        listed = ", ".join(
+            f"{flow}: {rows['retransmits'].mean():.4g} with, {rows['retransmits_alone'].mean():.4g} without"
+            for flow, rows in pairs.groupby("flow")
+        )
+        return Measured.by_case(means(pairs, "flow", "more"), note=listed)
+
+    def _both_ways(self, runs: Runs) -> Measured:
+        """Measure in how many seeds bursts raise and lower the retransmissions of BBR's migrated flow."""
+        pairs = self._retransmissions(runs)
+        more = pairs[pairs["flow"] == "migrated"]["more"]
+        counts = {
+            "seeds with more": (more > 0).sum(),
+            "with fewer": (more < 0).sum(),
+            "with as many": (more == 0).sum(),
+        }
+        return Measured(counts, f"from {more.min():+.0f} to {more.max():+.0f}, standard deviation {more.std():.3g}")
+
+    def _retransmissions(self, runs: Runs) -> pd.DataFrame:
+        """Return by flow and seed the retransmissions of BBR with bursts and alone, and ``more``, their difference."""
         disturbed, alone = (
             tables.with_seeds(
                 self.runs_by_variant(runs, bursts=chosen)["bbr"].flows,
@@ -121,12 +152,7 @@ class Fig10(Item):
         )
         pairs = disturbed.merge(alone, on=["flow", "seed"], suffixes=("", "_alone"))
         pairs = pairs[pairs["flow"].isin(rivals.FLOWS)].astype({"flow": str})
-        listed = ", ".join(
-            f"{flow}: {rows['retransmits'].mean():.4g} with, {rows['retransmits_alone'].mean():.4g} without"
-            for flow, rows in pairs.groupby("flow")
-        )
-        more = pairs.assign(more=pairs["retransmits"] - pairs["retransmits_alone"])
-        return Measured.by_case(means(more, "flow", "more"), note=listed)
+        return pairs.assign(more=pairs["retransmits"] - pairs["retransmits_alone"])
 
     def _arriving(self, runs: Runs) -> Measured:
         """Measure the share of the bursts' datagrams that the receiver got, in %."""

@@ -114,5 +114,12 @@ class Fig13(Item):
         far = self.with_parameters(cc=self.cc, size=self.size, changes=FAR)
         return [
             Cause(claim, far)
-            for claim in ("below-half", "far-behind", "bbr-gets-more", "westwood-competes", "bbr-sooner")
+            for claim in (
+                "below-half",
+                "far-behind",
+                "bbr-gets-more",
+                "westwood-competes",
+                "bbr-sooner",
+                "westwood-soonest",
+            )
         ]

@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from rdcnlab.analysis import figures
-from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.measured import Measured, means_of_seeds
 from rdcnlab.fields.quantities import FieldError, Listed, whole
 from rdcnlab.models import variant
 from rdcnlab.models.exam import Exam, errors, most_common
@@ -88,7 +88,16 @@ class Tab3(Item):
 
     def exam(self, runs: Runs, form: variant.Form = "wide") -> Exam:
         """Return the training and test traces for classifiers with the better network or with that of the paper."""
-        return Exam(runs, self.count - max(self.count // 4, 1), self.cc, _TESTS, self.epochs, form)
+        return Exam(runs, self.first_test, self.cc, _TESTS, self.epochs, form)
+
+    @property
+    def first_test(self) -> int:
+        """The first seed for tests."""
+        return self.count - self._tested_seeds
+
+    @property
+    def _tested_seeds(self) -> int:
+        return max(self.count // 4, 1)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the confusion matrices of test traces: of the paper's network, and of the better one for each set."""
@@ -147,10 +156,36 @@ class Tab3(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return an experiment with only the longer periods."""
-        longer = self.longer()
+        """Return experiments with more seeds for tests, and with only the longer periods."""
+        longer, tested = self.longer(), self.tested_more()
         by_wide = Cause("bbr-never", self, lambda runs: Measured.one(_with_bbr(self.exam(runs).confusion(self.cc))))
-        return [by_wide, *(Cause(claim, longer) for claim in ("cubic-as-reno", "cubic-as-reno-wide"))]
+        return [
+            by_wide,
+            Cause("accuracy", self, self._right_by_period),
+            Cause("accuracy", tested, self._right_of_all),
+            *(Cause(claim, longer) for claim in ("cubic-as-reno", "cubic-as-reno-wide")),
+        ]
+
+    def tested_more(self) -> Tab3:
+        """Return this item with twice as many seeds for tests, which come after its own seeds."""
+        settings = {"cc": self.cc, "epochs": self.epochs, "profile": self.profile, "periods_ms": self.periods_ms}
+        return self.with_parameters(beyond=(), seeds=self.count + self._tested_seeds, **settings)
+
+    def _right_by_period(self, runs: Runs) -> Measured:
+        """Measure the share of test traces that the plain network classifies correctly, by period and by seed."""
+        graded = self.exam(runs, "plain").graded(drawn=False)
+        of_seeds = self.exam(runs, "plain").graded().groupby("seed")["right"].agg(["size", "mean"])
+        listed = (f"seed {seed}: {mean:.3g} % of {size}" for seed, size, mean in of_seeds.itertuples())
+        note = f"of those that are drawn, {', '.join(listed)}"
+        return Measured.by_case(means_of_seeds(graded, "period_ms", "right"), "{:g} ms", note, unit="%")
+
+    def _right_of_all(self, runs: Runs) -> Measured:
+        """Measure the same over all test traces: of this item's seeds for tests, and of the seeds after them."""
+        # the plain network of this item, which is trained on the same seeds
+        graded = self.exam(runs, "plain").graded(drawn=False)
+        parts = graded["seed"].map(lambda seed: "further seeds" if seed >= self.count else "seeds of the verdict")
+        shares = [means_of_seeds(graded.assign(seeds=seeds), "seeds", "right") for seeds in ("all", parts)]
+        return Measured.by_case(pd.concat(shares), note=f"{len(graded)} test traces", unit="%")
 
     def longer(self) -> Tab3:
         """Return this item with only the longer periods, whose runs are among its own."""
