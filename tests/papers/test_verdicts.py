@@ -107,7 +107,51 @@ def test_a_verdict_that_half_of_the_seeds_would_change_is_undecided() -> None:
     # a half that lacks the runs of a claim says nothing
     assert judge(asked, whole, [same, Measured()]).verdict is Verdict.REPRODUCED
     # the reason of what the interval leaves open is the interval
-    assert judge(asked, Measured.one(Estimate(9, 7, 11)), [other, other]).remark == ""
+    remark = judge(asked, Measured.one(Estimate(9, 7, 11)), [other, other]).remark
+    assert remark == f"the interval reaches from 3 below to 1 above 10{needed('at most 4')}"
+
+
+def needed(times: str) -> str:
+    return f"; {times} times as many runs are needed if the numbers stay"
+
+
+@pytest.mark.parametrize(
+    ("cases", "listed", "decided_by"),
+    [
+        # all cases must be decided
+        (
+            {"a": Estimate(9, 7, 11), "b": Estimate(8, 5, 11), "c": Estimate(1, 0, 2)},
+            "a (3 below to 1 above 10), b (5 below to 1 above 10)",
+            needed("at most 4"),
+        ),
+        # one case that differs decides
+        (
+            {"a": Estimate(9, 7, 11), "b": Estimate(12, 9, 15)},
+            "a (3 below to 1 above 10), b (1 below to 5 above 10)",
+            needed("at most 2.3"),
+        ),
+        (
+            {"a": Estimate(10, 9, 11)},
+            "a (1 below to 1 above 10)",
+            "; no number of runs decides if the number stays, which is the bound itself",
+        ),
+        ({"a": Estimate(9.99, 8.99, 10.99)}, "a (1.01 below to 0.99 above 10)", needed("more than 1000")),
+        # not the interval of a mean
+        ({"a": Estimate(9, 8, 11)}, "a (2 below to 1 above 10)", ""),
+    ],
+)
+def test_a_row_says_what_is_open_and_how_many_runs_decide(
+    cases: dict[str, float], listed: str, decided_by: str
+) -> None:
+    assert judge(claim(**SMALL), Measured(cases)).remark == f"open: {listed}{decided_by}"
+
+
+def test_no_effect_is_a_bound_too_and_not_all_cases_are_listed() -> None:
+    found = judge(claim(**GAIN), Measured.one(Estimate(1, -1, 3)))
+    reach = "the interval reaches from 1 below to 3 above 0"
+    assert found.remark == f"not reproduced; the direction is undecided; {reach}{needed('at most 4')}"
+    many = judge(claim(**SMALL), Measured({name: Estimate(9, 7, 11) for name in "abcde"})).remark
+    assert "c (3 below to 1 above 10), and 2 more; at most" in many
 
 
 @pytest.mark.usefixtures("fake_engine")

@@ -77,7 +77,7 @@ class Exam:
         return _confusion(predictions["actual"], predictions["predicted"], classes)
 
     def _predictions(self, names: tuple[str, ...], *, drawn: bool) -> tuple[list[str], pd.DataFrame]:
-        """Return all classes, and of each test trace its ``seed``, ``period_ms``, and classes ``actual``, ``predicted``."""
+        """Return all classes, and of each test trace ``seed``, ``period_ms``, and classes ``actual``, ``predicted``."""
         if (names, drawn) not in self._predicted:
             training, tests = self.data(names)
             chosen = tests if drawn else self._tests(names)

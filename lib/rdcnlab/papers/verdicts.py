@@ -15,6 +15,7 @@ from typing import Any
 
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers import openness
 from rdcnlab.papers.claims import Claim, FirstWording
 
 #: The remark of a verdict that another half of the seeds would change.
@@ -92,12 +93,27 @@ def judge(claim: Claim, measured: Measured | None, halves: Sequence[Measured] = 
         else f"no interval in {missing} of {len(possible)} cases"
     )
     verdict = worst if worst is best else Verdict.UNDECIDED
-    if verdict is Verdict.UNDECIDED and best is not Verdict.REPRODUCED:
-        remark = "; ".join(part for part in (remark, NOT_REPRODUCED) if part)
+    if verdict is Verdict.UNDECIDED:
+        not_reproduced = "" if best is Verdict.REPRODUCED else NOT_REPRODUCED
+        remark = "; ".join(part for part in (remark, not_reproduced, *_open(claim, measured)) if part)
     if verdict is not Verdict.UNDECIDED and any(_contradicts(claim, half, verdict) for half in halves):
         verdict, remark = Verdict.UNDECIDED, FLIPS
     by_case = tuple(low if low is high else Verdict.UNDECIDED for low, high in possible)
     return Judgement(verdict, by_case.count(Verdict.REPRODUCED), len(possible), remark, by_case)
+
+
+def _open(claim: Claim, measured: Measured) -> tuple[str, str]:
+    """Return why a claim is undecided by the intervals of its cases, and how many runs decide it; see `openness`."""
+    cases = {
+        case: value
+        for case, value in measured.cases.items()
+        if isinstance(value, Estimate) and len(set(_possible(claim, value))) > 1
+    }
+    by_numbers = judge_numbers(claim, measured)
+    # one case that differs is enough; any other verdict needs all
+    one = by_numbers is Verdict.DIFFERS and not claim.some
+    deciding = {case: value for case, value in cases.items() if not one or _of_number(claim, value) is by_numbers}
+    return openness.why_open(claim, cases), openness.runs_needed(claim, deciding, all_of_them=not one)
 
 
 def _contradicts(claim: Claim, half: Measured, verdict: Verdict) -> bool:
