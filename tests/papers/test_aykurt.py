@@ -205,3 +205,26 @@ def test_the_document_has_the_times_of_all_stacks() -> None:
         parts = zip(seconds.mean(), seconds.min(), seconds.max(), timeouts.mean(), strict=True)
         cells = " | ".join(["# (# to #); #"] * seconds.ngroups)
         assert_says(text, f"| {stack} | {cells} |", *(value for part in parts for value in part))
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_further_seeds_of_table_iii_only_test_the_network(store: Store) -> None:
+    item = aykurt.tab3(**SMALL["tab3"])
+    tested = item.tested_more()
+    assert (item.count, tested.count, item.first_test) == (2, 3, 1)
+    assert {scenario.seed for scenario in tested.scenarios()} == {0, 1, 2}
+    runs = tested.run(store=store, progress=False)
+    training, _ = item.exam(runs, "plain").data()
+    assert set(training.about["seed"]) == {0}
+    graded = item.exam(runs, "plain").graded(drawn=False)
+    assert set(graded["seed"]) == {1, 2}
+    assert set(graded["right"]) <= {0, 100}
+    (cause,) = [cause for cause in item.causes() if cause.claim == "accuracy" and cause.shown_by == tested]
+    assert cause.look is not None
+    assert set(cause.look(runs).cases) == {"all", "seeds of the verdict", "further seeds"}
+
+
+def test_flows_that_stay_have_bursts_and_no_stream() -> None:
+    stays = aykurt.fig10(cc=("bbr",), seeds=1, stays=True).scenarios()
+    assert [[str(flow.path) for flow in scenario.flows[:2]] for scenario in stays] == [["green", "green"]] * 2
+    assert [len(scenario.flows) for scenario in stays] == [3, 2]
