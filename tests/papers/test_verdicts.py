@@ -103,7 +103,7 @@ def test_a_verdict_that_half_of_the_seeds_would_change_is_undecided() -> None:
     same, other = Measured.one(Estimate(9.4, 0, 20)), Measured.one(10.1)
     assert judge(asked, whole, [same, same]).verdict is Verdict.REPRODUCED
     found = judge(asked, whole, [same, other])
-    assert (found.verdict, found.remark) == (Verdict.UNDECIDED, FLIPS)
+    assert (found.verdict, found.remark) == (Verdict.UNDECIDED, f"{FLIPS}; alone they are: reproduced, differs")
     # a half that lacks the runs of a claim says nothing
     assert judge(asked, whole, [same, Measured()]).verdict is Verdict.REPRODUCED
     # the reason of what the interval leaves open is the interval

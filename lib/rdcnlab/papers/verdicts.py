@@ -97,7 +97,8 @@ def judge(claim: Claim, measured: Measured | None, halves: Sequence[Measured] = 
         not_reproduced = "" if best is Verdict.REPRODUCED else NOT_REPRODUCED
         remark = "; ".join(part for part in (remark, not_reproduced, *_open(claim, measured)) if part)
     if verdict is not Verdict.UNDECIDED and any(_contradicts(claim, half, verdict) for half in halves):
-        verdict, remark = Verdict.UNDECIDED, FLIPS
+        alone = ", ".join(str(judge_numbers(claim, half)) for half in halves)
+        verdict, remark = Verdict.UNDECIDED, f"{FLIPS}; alone they are: {alone}"
     by_case = tuple(low if low is high else Verdict.UNDECIDED for low, high in possible)
     return Judgement(verdict, by_case.count(Verdict.REPRODUCED), len(possible), remark, by_case)
 
