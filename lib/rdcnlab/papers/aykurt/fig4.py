@@ -105,9 +105,14 @@ class Fig4(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return an experiment with a smaller buffer, with which BBR's migrated flow is slower."""
+        """Return an experiment with a smaller buffer, with which BBR's flow is slower, and one with as few runs as a column."""
         small = self.with_parameters(cc="bbr", others=(), periods_ms=(50, 10, 1), changes=buffers("250 kB"))
-        return [Cause("other-variants", small, rivals.prolongations)]
+        causes = [Cause("other-variants", small, rivals.prolongations)]
+        if self.testbed.most_runs is not None:
+            first = self.columns()[0].id
+            as_few = self.with_parameters(cc=self.cc, others=self.others, seeds=self.count, column=first)
+            causes.append(Cause("apart-below-10", as_few))
+        return causes
 
     def _draws(self, scenario: Scenario) -> bool:
         """Return whether a scenario has the drawn variant."""
