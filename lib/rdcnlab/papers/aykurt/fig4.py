@@ -105,7 +105,7 @@ class Fig4(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return experiments with a smaller buffer, which slows BBR's migrated flow, and with a column's number of runs."""
+        """Return experiments with a smaller buffer, which slows BBR, and with as few runs as the column has."""
         small = self.with_parameters(cc="bbr", others=(), periods_ms=(50, 10, 1), changes=buffers("250 kB"))
         causes = [Cause("other-variants", small, rivals.prolongations)]
         if self.testbed.most_runs is not None:
