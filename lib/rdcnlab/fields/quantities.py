@@ -49,6 +49,8 @@ class Frozen(BaseModel):
 
     #: Whether the fields that hold this part write it in a way of their own.
     written_by_fields: ClassVar[bool] = False
+    #: What is computed of the fields, and left out of a copy with other fields.
+    _computed: ClassVar[tuple[str, ...]] = ("_plain", "_plain_text", "_every", "_every_text")
 
     @model_serializer(mode="wrap")
     def _without_later_defaults(self, write: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
@@ -64,7 +66,7 @@ class Frozen(BaseModel):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy, in which some fields are replaced without checks; what was computed of them is left out."""
         copy = super().model_copy(update=update, deep=deep)
-        for name in ("_plain", "_plain_text", "_every", "_every_text") if update else ():
+        for name in self._computed if update else ():
             copy.__dict__.pop(name, None)
         return copy
 

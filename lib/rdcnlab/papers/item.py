@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import FieldError, Frozen, whole
-from rdcnlab.papers import claims, verdicts
+from rdcnlab.papers import claims, made, verdicts
 from rdcnlab.papers.beside import ItemComparison, compare
 from rdcnlab.papers.causes import Cause, Explanation, explain
 from rdcnlab.papers.expectation import Expectation
@@ -131,7 +131,7 @@ class Item(Frozen, abc.ABC):
 
     def scenarios(self) -> list[Scenario]:
         """Return all scenarios that must be run, with the changes of the column and the item's `changes` applied."""
-        return change_all(self.points(), self.all_changes)
+        return made.once(self, lambda: change_all(self.points(), self.all_changes))
 
     def with_changes(self, scenario: Scenario) -> Scenario:
         """Return a scenario as it is run: with the changes of the column and the item's `changes`."""

@@ -91,7 +91,7 @@ class Store:
             The local run if there is one, otherwise the shipped run by any engine.
         """
         if identity is not None:
-            local = self.get(run_id(scenario, identity))
+            local = self._local(run_id(scenario, identity), scenario)
             if local is not None:
                 return local
         row = self.shipped.row(scenario.hash)
@@ -107,11 +107,16 @@ class Store:
         HintWarning
             A table of the run is missing or not complete, so the run counts as missing.
         """
+        return self._local(identifier)
+
+    def _local(self, identifier: str, scenario: Scenario | None = None) -> Run | None:
+        """Return the local run of this id, or None. The scenario is read if it is not known."""
         path = self.root / identifier
         try:
             digest = json.loads((path / "digest.json").read_text())
             provenance = json.loads((path / "provenance.json").read_text())
-            scenario = Scenario.load(path / "scenario.json")
+            if scenario is None:
+                scenario = Scenario.load(path / "scenario.json")
         except (OSError, ValueError, InputError):
             return None  # no run, or a damaged one, which must not keep others from being found
         damaged = disk.damaged_table(path, digest)

@@ -104,14 +104,13 @@ def check(scenario: Scenario) -> None:
 
 
 def _checked(scenario: Scenario) -> set[Hashable]:
-    """Return the ways that were checked for other seeds of a scenario with workloads, which draw other flows.
+    """Return the ways that were checked for other scenarios with workloads on this network, which draw other flows.
 
     A jitter, which the seed draws, may make a timetable impossible, so with jitter each seed is checked for itself.
     """
     if not scenario.workloads or any(node.jitter for node in scenario.network.switches):
         return set()
-    checked: set[Hashable] = scenario._family.setdefault("checked", set())
-    return checked
+    return scenario.network.checked_ways
 
 
 def _check_names(scenario: Scenario) -> None:
@@ -158,6 +157,8 @@ def _check_hosts(scenario: Scenario) -> None:
         scenario.network.check_host("hosts.name", stack.name)
         _check_own(scenario.transport, f"hosts.{stack.name}", stack.transport)
         _check_endpoints(scenario, stack)
+    if not any(flow.transport for flow in scenario.flows):
+        return  # a host has one stack, or none of its own
     seen: dict[str, Flow] = {}
     for flow in scenario.flows:
         _check_own(scenario.transport, f"flows.{flow.name}", flow.transport)
@@ -259,7 +260,7 @@ def _check_ways(
     where: str,
     flow: Flow,
     checked: set[Hashable],
-    directions: Sequence[tuple[str, bool]] = (("path", False), ("back", True)),
+    directions: tuple[tuple[str, bool], ...] = (("path", False), ("back", True)),
 ) -> None:
     """Raise FieldError if a path through several switches is impossible, or uses a link without a queue.
 
@@ -272,7 +273,7 @@ def _check_ways(
             if path not in (BYPASS, ECMP, SAME):
                 allowed = "nothing, because the routing of network.optics decides"
                 raise FieldError(f"{where}.{field}", path if isinstance(path, str) else "a timetable", allowed)
-    alike = forwarding.alike(scenario, flow)
+    alike = (forwarding.alike(scenario, flow), directions)
     if alike in checked:
         return
     chosen: list[str] = []

@@ -4,15 +4,26 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Annotated, TypeVar
+from collections.abc import Hashable, Sequence
+from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import Field, model_validator
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.quantities import FieldError, FlowName, Frozen, Listed, Mtu, Overhead, omit_default, unique
+from rdcnlab.fields.quantities import (
+    FieldError,
+    FlowName,
+    Frozen,
+    Listed,
+    Mtu,
+    Overhead,
+    canonical_json,
+    omit_default,
+    unique,
+)
 from rdcnlab.fields.units import WIRE_OVERHEAD
 from rdcnlab.scenario.elements import Host, Link, Node, Pool
+from rdcnlab.scenario.identity import without
 from rdcnlab.scenario.optics import Optics
 from rdcnlab.scenario.routes import Graph
 from rdcnlab.scenario.timetable import DARK, ECMP, LEAST_SLOT, RESERVED, SAME, Schedule
@@ -73,6 +84,8 @@ class Network(Frozen):
         Circuits that the optical switches join, and the routing of all packets between racks over them.
     """
 
+    _computed: ClassVar[tuple[str, ...]] = (*Frozen._computed, "text", "checked_ways")
+
     name: FlowName
     mtu: Mtu = 1500
     overhead: Overhead = WIRE_OVERHEAD
@@ -110,6 +123,16 @@ class Network(Frozen):
     def nodes(self) -> tuple[Node, ...]:
         """The switches, also of a network that names none: it has one, `ONLY_SWITCH`."""
         return self.switches or (Node(name=ONLY_SWITCH),)
+
+    @functools.cached_property
+    def text(self) -> str:
+        """Canonical JSON without the name, which is a label."""
+        return canonical_json(without(self._plain, "name"))
+
+    @functools.cached_property
+    def checked_ways(self) -> set[Hashable]:
+        """The ways that were checked for scenarios with this network; see `rdcnlab.scenario.consistency`."""
+        return set()
 
     @functools.cached_property
     def machines(self) -> tuple[Host, ...]:

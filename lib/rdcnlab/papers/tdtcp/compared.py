@@ -26,6 +26,7 @@ from rdcnlab.runs.run import Run
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.ideal import ideal_ns
+from rdcnlab.scenario.network import Network
 
 Architecture = Literal[
     "leaf-spine", "expander", "jupiter", "helios", "opera", "rotornet", "rotornet-direct", "sirius", "shale",
@@ -61,6 +62,8 @@ _DRAWN: dict[Workload, dict[str, Any]] = {
     },
 }  # fmt: skip
 WORKLOADS: tuple[Workload, ...] = tuple(_DRAWN)
+#: Networks that were made and checked, by racks, hosts, architecture and day: cases share them.
+_NETWORKS: dict[tuple[int, int, Architecture, int], Network] = {}
 
 
 def is_laboratory(name: Architecture) -> TypeGuard[laboratories.Laboratory]:
@@ -132,8 +135,9 @@ class Comparison(Item):
             workloads, limit = laboratories.workloads(architecture, load, drawn), laboratories.LIMIT
         else:
             workloads = [{"name": "w", "arrivals": {"load": f"{load} %"}, **drawn}]
+        known = (self.racks, self.hosts, architecture, day)
         data: dict[str, Any] = {
-            "network": self.network(architecture, day),
+            "network": _NETWORKS.get(known) or self.network(architecture, day),
             "workloads": workloads,
             # few bins: the largest queue of the whole run
             "probes": {"bin": min(limit, 10**10), "tcp": "none"},
@@ -142,7 +146,9 @@ class Comparison(Item):
         }
         if transport == "tdtcp":
             data |= {"transport": {"tdtcp": True}, "notify": {"model": "push"}}
-        return Scenario.from_dict(data)
+        scenario = Scenario.from_dict(data)
+        _NETWORKS[known] = scenario.network
+        return scenario
 
     def network(self, architecture: Architecture, day: int = 0) -> dict[str, Any]:
         """Return the fabric of an architecture as plain data; `day` is in ns, with a night of a ninth of it."""
@@ -181,11 +187,12 @@ class Comparison(Item):
 
     def flows(self, runs: Runs) -> pd.DataFrame:
         """Return one row for each flow: the case, ``seed``, ``size_B``, ``fct_s``, ``slowdown`` (NaN: did not end)."""
-        frames = []
-        for run, names in self._named(runs):
-            sizes, ideal_s = _ideal(run.scenario)
+        frames, known = [], _known(type(self), self.model_dump_json())
+        for run, case in self._with_cases(runs):
+            sizes, ideal_s = known.ideals(run.scenario, case)
             fct = runs.frame(run, "flows")["fct_s"].to_numpy(dtype=float)
-            frames.append(pd.DataFrame({**names, "size_B": sizes, "fct_s": fct, "slowdown": fct / ideal_s}))
+            numbers = {"size_B": sizes, "fct_s": fct, "slowdown": fct / ideal_s}
+            frames.append(pd.DataFrame({**_named(run, case), **numbers}))
         return pd.concat(frames, ignore_index=True)
 
     def totals(self, runs: Runs) -> pd.DataFrame:
@@ -199,56 +206,83 @@ class Comparison(Item):
             ``reordered``, retransmissions and those of them without a lost packet, for each 1000 segments;
             ``queue_kB``, the longest queue of all; ``drops``.
         """
-        rows = []
-        for run, names in self._named(runs):
-            seen, queues = runs.frame(run, "flows"), runs.frame(run, "queues")
-            sizes, ideal_s = _ideal(run.scenario)
-            slowdown = seen["fct_s"].to_numpy(dtype=float) / ideal_s
-            ended = slowdown[~np.isnan(slowdown)]
-            segments = np.ceil(sizes / (run.scenario.network.mtu - TCP_HEADERS)).sum()
-            repeats, drops = seen["retransmits"].sum(), queues["drops"].sum()
-            rows.append(
-                {
-                    **names,
-                    "median": np.median(ended),
-                    "mean": ended.mean(),
-                    "p99": np.quantile(ended, 0.99),
-                    "unfinished": len(slowdown) - len(ended),
-                    "retransmits": 1000 * repeats / segments,
-                    "reordered": 1000 * max(0, repeats - drops) / segments,
-                    "queue_kB": queues["max_B"].max() / 1000,
-                    "drops": int(drops),
-                }
-            )
-        return pd.DataFrame(rows)
+        known = _known(type(self), self.model_dump_json())
+        return pd.DataFrame([known.totals(runs, run, case) for run, case in self._with_cases(runs)])
 
-    def _named(self, runs: Runs) -> list[tuple[Run, dict[str, Any]]]:
-        """Return runs with the names of their cases and their seeds, in the order of the cases."""
+    def _with_cases(self, runs: Runs) -> list[tuple[Run, Case]]:
+        """Return runs with their cases, in the order of the cases."""
         cases = [case for _, case in _made(type(self), self.model_dump_json())]
         by_hash = {scenario.hash: case for scenario, case in zip(self.scenarios(), cases, strict=True)}
         by_case: dict[Case, list[Run]] = {}
         for run in runs:
             if run.scenario.hash in by_hash:
                 by_case.setdefault(by_hash[run.scenario.hash], []).append(run)
-        return [
-            (run, {**case._asdict(), "seed": run.scenario.seed})
-            for case in dict.fromkeys(cases)
-            for run in by_case.get(case, ())
-        ]
+        return [(run, case) for case in dict.fromkeys(cases) for run in by_case.get(case, ())]
+
+
+def _named(run: Run, case: Case) -> dict[str, Any]:
+    """Return the columns that name a run: its case and its seed."""
+    return {**case._asdict(), "seed": run.scenario.seed}
 
 
 @functools.lru_cache(maxsize=4)
 def _made(kind: type[Comparison], parameters: str) -> list[tuple[Scenario, Case]]:
-    """Return the scenarios of an item with their cases. A thousand of them take ten seconds, so they are kept."""
+    """Return the scenarios of an item with their cases. A thousand of them take seconds, so they are kept."""
     item = kind.model_validate_json(parameters)
-    return [(item.case(*case).with_(seed=seed), case) for case in item.cases for seed in range(item.count)]
+    made = []
+    for case in item.cases:
+        first = item.case(*case)
+        seeds = range(item.count)
+        made += [(first if seed == first.seed else first.with_(seed=seed), case) for seed in seeds]
+    return made
 
 
-@functools.lru_cache(maxsize=4096)
-def _ideal(scenario: Scenario) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return the sizes of flows in bytes, and their ideal completion times in s."""
-    ideal_s = np.array([ideal_ns(scenario, flow) for flow in scenario.flows]) / 1e9
-    return np.array([flow.size for flow in scenario.flows]), ideal_s
+class _Known:
+    """What was computed for runs of an item's scenarios: verdicts are judged on all runs and on each half of them."""
+
+    def __init__(self) -> None:
+        self._ideals: dict[tuple[object, ...], tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]] = {}
+        self._totals: dict[str, dict[str, Any]] = {}
+
+    def ideals(self, scenario: Scenario, case: Case) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Return the sizes of flows in bytes, and their ideal completion times in s.
+
+        A seed draws the same flows for each transport, and their ideal times differ only if their headers do.
+        """
+        key = (case._replace(transport="cubic"), scenario.seed, scenario.transport.timestamps)
+        if key not in self._ideals:
+            ideal_s = np.array([ideal_ns(scenario, flow) for flow in scenario.flows]) / 1e9
+            self._ideals[key] = np.array([flow.size for flow in scenario.flows]), ideal_s
+        return self._ideals[key]
+
+    def totals(self, runs: Runs, run: Run, case: Case) -> dict[str, Any]:
+        """Return the row of a run in `Comparison.totals`."""
+        if run.id in self._totals:
+            return self._totals[run.id]
+        seen, queues = runs.frame(run, "flows"), runs.frame(run, "queues")
+        sizes, ideal_s = self.ideals(run.scenario, case)
+        slowdown = seen["fct_s"].to_numpy(dtype=float) / ideal_s
+        ended = slowdown[~np.isnan(slowdown)]
+        segments = np.ceil(sizes / (run.scenario.network.mtu - TCP_HEADERS)).sum()
+        repeats, drops = seen["retransmits"].sum(), queues["drops"].sum()
+        self._totals[run.id] = {
+            **_named(run, case),
+            "median": np.median(ended),
+            "mean": ended.mean(),
+            "p99": np.quantile(ended, 0.99),
+            "unfinished": len(slowdown) - len(ended),
+            "retransmits": 1000 * repeats / segments,
+            "reordered": 1000 * max(0, repeats - drops) / segments,
+            "queue_kB": queues["max_B"].max() / 1000,
+            "drops": int(drops),
+        }
+        return self._totals[run.id]
+
+
+@functools.lru_cache(maxsize=4)
+def _known(_kind: type[Comparison], _parameters: str) -> _Known:
+    """Return what is known of the runs of an item's scenarios."""
+    return _Known()
 
 
 def over_seeds(totals: pd.DataFrame, value: str, by: Sequence[str]) -> pd.DataFrame:

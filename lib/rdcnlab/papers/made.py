@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scenarios of items that were asked for last.
+
+An item makes its scenarios when its profile is chosen, when its runs are looked up, and in some measurements, for all
+runs and for each half of them. A thousand scenarios take seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from rdcnlab.papers.item import Item
+
+#: By type and parameters of the item, the oldest first.
+_KEPT: dict[tuple[type[Item], str], list[Scenario]] = {}
+#: Number of scenarios of all items together; only one item may have more.
+_MOST_KEPT = 2048
+
+
+def once(item: Item, make: Callable[[], list[Scenario]]) -> list[Scenario]:
+    """Return the scenarios of an item, and make them if they are not among those that were made last.
+
+    Scenarios with files of the user's own are never kept, because a file may change.
+    """
+    key = type(item), item.model_dump_json()
+    scenarios = _KEPT.pop(key, None)
+    if scenarios is None:
+        scenarios = make()
+        while _KEPT and sum(map(len, _KEPT.values())) + len(scenarios) > _MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+    families = {id(scenario._family): scenario for scenario in scenarios}
+    if not any(scenario.user_files for scenario in families.values()):
+        _KEPT[key] = scenarios
+    return [*scenarios]
