@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: By type and parameters of the item, the oldest first.
 _KEPT: dict[tuple[type[Item], str], list[Scenario]] = {}
 #: Number of scenarios of all items together; only one item may have more.
-_MOST_KEPT = 2048
+_MOST_KEPT = 1024
 
 
 def once(item: Item, make: Callable[[], list[Scenario]]) -> list[Scenario]:
@@ -36,3 +36,8 @@ def once(item: Item, make: Callable[[], list[Scenario]]) -> list[Scenario]:
     if not any(scenario.user_files for scenario in families.values()):
         _KEPT[key] = scenarios
     return [*scenarios]
+
+
+def forget() -> None:
+    """Forget all scenarios, when an item is done: those of all items would fill the memory."""
+    _KEPT.clear()

@@ -13,6 +13,7 @@ import pyarrow as pa
 from rdcnlab import papers
 from rdcnlab.app.executors import executor
 from rdcnlab.app.site import kept
+from rdcnlab.papers import made
 from rdcnlab.papers.item import Item, Profile
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.shipped import installed
@@ -59,6 +60,7 @@ def judge(kind: type[Item], store: Store) -> list[dict[str, Any]]:
         ]
         del runs
         pa.default_memory_pool().release_unused()
+    made.forget()
     return rows
 
 

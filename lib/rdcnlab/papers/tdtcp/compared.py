@@ -225,7 +225,7 @@ def _named(run: Run, case: Case) -> dict[str, Any]:
     return {**case._asdict(), "seed": run.scenario.seed}
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=1)
 def _made(kind: type[Comparison], parameters: str) -> list[tuple[Scenario, Case]]:
     """Return the scenarios of an item with their cases. A thousand of them take seconds, so they are kept."""
     item = kind.model_validate_json(parameters)
@@ -279,7 +279,7 @@ class _Known:
         return self._totals[run.id]
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=1)
 def _known(_kind: type[Comparison], _parameters: str) -> _Known:
     """Return what is known of the runs of an item's scenarios."""
     return _Known()

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scenarios of items are made once, and those with files of the user's own each time."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rdcnlab.engines.kernel.build import patches
+from rdcnlab.papers import made, tdtcp
+from rdcnlab.papers.item import Item
+from rdcnlab.scenario import Scenario
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> None:
+    made.forget()
+
+
+def count_points(monkeypatch: pytest.MonkeyPatch, kind: type[Item]) -> list[str]:
+    """Return a list that gets an entry for each time that an item of a kind makes its scenarios."""
+    calls: list[str] = []
+    points = kind.points
+
+    def counted(item: Any) -> list[Scenario]:
+        calls.append(item.profile)
+        return points(item)
+
+    monkeypatch.setattr(kind, "points", counted)
+    return calls
+
+
+def test_an_item_with_the_same_parameters_makes_its_scenarios_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = tdtcp.fig9
+    calls = count_points(monkeypatch, kind)
+    first, again = kind().scenarios(), kind().scenarios()
+    assert first == again
+    assert first is not again, "a caller may change its list"
+    assert len(calls) == 1
+    assert kind(seeds=1).scenarios() != kind(seeds=2).scenarios()
+    assert len(calls) == 3
+
+
+def test_only_so_many_scenarios_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = tdtcp.fig9
+    calls = count_points(monkeypatch, kind)
+    monkeypatch.setattr(made, "_MOST_KEPT", 1)
+    for seeds in (1, 2, 1):
+        kind(seeds=seeds).scenarios()
+    assert len(calls) == 3
+
+
+def test_scenarios_with_files_of_the_users_own_are_made_each_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, two_flows: Scenario
+) -> None:
+    file = tmp_path / "mine.c"
+    file.write_text((patches.root() / "examples" / "tcp_gentle.c").read_text())
+    scenario = two_flows.with_(**{"engine.algorithm": str(file)})
+    assert scenario.user_files
+    item = tdtcp.fig9()
+    calls: list[int] = []
+
+    def make() -> list[Scenario]:
+        calls.append(1)
+        return [scenario]
+
+    assert made.once(item, make) == made.once(item, make)
+    assert len(calls) == 2
+
+
+def test_cases_of_a_comparison_have_the_scenarios_that_they_have_alone() -> None:
+    """Cases share checked networks; a scenario from plain data alone has the same hash and the same ideal times."""
+    item = tdtcp.architectures(architectures=("rotor",), workloads=("web-search",), profile="paper", seeds=2)
+    for scenario in item.points():
+        alone = Scenario.from_dict(scenario.to_dict())
+        assert alone.hash == scenario.hash
+        assert alone.flows == scenario.flows
