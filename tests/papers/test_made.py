@@ -41,6 +41,13 @@ def test_an_item_with_the_same_parameters_makes_its_scenarios_once(monkeypatch: 
     assert len(calls) == 3
 
 
+def test_another_number_of_runs_makes_other_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = tdtcp.fig9
+    before = len(kind().scenarios())
+    monkeypatch.setattr(kind, "runs_of_profile", {"quick": 7, "paper": 7})
+    assert len(kind().scenarios()) > before
+
+
 def test_only_so_many_scenarios_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     kind = tdtcp.fig9
     calls = count_points(monkeypatch, kind)

@@ -15,8 +15,8 @@ from rdcnlab.scenario import Scenario
 if TYPE_CHECKING:
     from rdcnlab.papers.item import Item
 
-#: By type and parameters of the item, the oldest first.
-_KEPT: dict[tuple[type[Item], str], list[Scenario]] = {}
+#: By what they depend on, the oldest first.
+_KEPT: dict[tuple[type[Item], str, int, str], list[Scenario]] = {}
 #: Number of scenarios of all items together; only one item may have more.
 _MOST_KEPT = 1024
 
@@ -26,7 +26,8 @@ def once(item: Item, make: Callable[[], list[Scenario]]) -> list[Scenario]:
 
     Scenarios with files of the user's own are never kept, because a file may change.
     """
-    key = type(item), item.model_dump_json()
+    # the number of runs and the column's changes are not among the item's parameters
+    key = type(item), item.model_dump_json(), item.count, repr(item.all_changes)
     scenarios = _KEPT.pop(key, None)
     if scenarios is None:
         scenarios = make()
