@@ -10,6 +10,7 @@ from rdcnlab.engines.kernel.build import patches
 from rdcnlab.papers import made, tdtcp
 from rdcnlab.papers.item import Item
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.ideal import ideal_ns
 
 
 @pytest.fixture(autouse=True)
@@ -76,9 +77,23 @@ def test_scenarios_with_files_of_the_users_own_are_made_each_time(
 
 
 def test_cases_of_a_comparison_have_the_scenarios_that_they_have_alone() -> None:
-    """Cases share checked networks; a scenario from plain data alone has the same hash and the same ideal times."""
+    """Cases share checked networks; a scenario from plain data alone has the same hash and the same flows."""
     item = tdtcp.architectures(architectures=("rotor",), workloads=("web-search",), profile="paper", seeds=2)
     for scenario in item.points():
         alone = Scenario.from_dict(scenario.to_dict())
         assert alone.hash == scenario.hash
         assert alone.flows == scenario.flows
+
+
+@pytest.mark.parametrize("architecture", ["rotor", "jupiter", "opera"])
+def test_transports_of_a_case_have_the_same_ideal_times(architecture: Any) -> None:
+    """Comparisons compute the ideal times of one transport for all."""
+    item = tdtcp.architectures(architectures=(architecture,), workloads=("web-search",), profile="paper", seeds=2)
+    scenarios = item.scenarios()
+    assert len(scenarios) > 2 * 2
+    by_seed: dict[int, set[tuple[float, ...]]] = {}
+    for scenario in scenarios:
+        times = tuple(ideal_ns(scenario, flow) for flow in scenario.flows)
+        by_seed.setdefault(scenario.seed, set()).add(times)
+    assert [len(times) for times in by_seed.values()] == [1, 1]
+    assert by_seed[0] != by_seed[1]

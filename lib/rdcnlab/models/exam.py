@@ -77,7 +77,7 @@ class Exam:
         return _confusion(predictions["actual"], predictions["predicted"], classes)
 
     def _predictions(self, names: tuple[str, ...], *, drawn: bool) -> tuple[list[str], pd.DataFrame]:
-        """Return all classes, and of each test trace ``seed``, ``period_ms``, and classes ``actual``, ``predicted``."""
+        """Return all classes, and a row for each test trace: ``seed``, ``period_ms``, ``actual``, ``predicted``."""
         if (names, drawn) not in self._predicted:
             training, tests = self.data(names)
             chosen = tests if drawn else self._tests(names)
@@ -118,7 +118,7 @@ class Exam:
         return bootstrap_by_weight(len(counts), of_draws)
 
     def graded(self, names: Sequence[str] | None = None, *, drawn: bool = True) -> pd.DataFrame:
-        """Return of each test trace ``seed``, ``period_ms`` and ``right``: 100 if its variant was predicted, or 0."""
+        """Return a row for each test trace: ``seed``, ``period_ms``, ``right`` (100 if it was recognised, else 0)."""
         _, predictions = self._predictions(tuple(names or self.variants), drawn=drawn)
         right = 100.0 * (predictions["actual"] == predictions["predicted"])
         return predictions[["seed", "period_ms"]].assign(right=right)

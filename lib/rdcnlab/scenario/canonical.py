@@ -96,7 +96,7 @@ class Canonical(Frozen):
         """Return the text that `hash` is computed from, with a mark instead of the seed."""
         if self.user_files:
             return hashed_text({**self.canonical, "seed": NO_SEED})
-        texts = {**self._texts, "network": self.network.text, "seed": str(NO_SEED)}
+        texts = {**self._texts, "network": self.network.unnamed_text, "seed": str(NO_SEED)}
         return "{" + ",".join(f'"{name}":{texts[name]}' for name in sorted(texts)) + "}"
 
     @property

@@ -158,7 +158,7 @@ def _check_hosts(scenario: Scenario) -> None:
         _check_own(scenario.transport, f"hosts.{stack.name}", stack.transport)
         _check_endpoints(scenario, stack)
     if not any(flow.transport for flow in scenario.flows):
-        return  # a host has one stack, or none of its own
+        return  # then two flows of a host have the same settings: those of the host
     seen: dict[str, Flow] = {}
     for flow in scenario.flows:
         _check_own(scenario.transport, f"flows.{flow.name}", flow.transport)

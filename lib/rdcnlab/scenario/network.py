@@ -84,7 +84,7 @@ class Network(Frozen):
         Circuits that the optical switches join, and the routing of all packets between racks over them.
     """
 
-    _computed: ClassVar[tuple[str, ...]] = (*Frozen._computed, "text", "checked_ways")
+    _computed: ClassVar[tuple[str, ...]] = (*Frozen._computed, "unnamed_text", "checked_ways")
 
     name: FlowName
     mtu: Mtu = 1500
@@ -125,13 +125,16 @@ class Network(Frozen):
         return self.switches or (Node(name=ONLY_SWITCH),)
 
     @functools.cached_property
-    def text(self) -> str:
-        """Canonical JSON without the name, which is a label."""
+    def unnamed_text(self) -> str:
+        """Canonical JSON without the name, which is only a label."""
         return canonical_json(without(self._plain, "name"))
 
     @functools.cached_property
     def checked_ways(self) -> set[Hashable]:
-        """The ways that were checked for scenarios with this network; see `rdcnlab.scenario.consistency`."""
+        """Receives the ways that were found possible for scenarios with this network, so that each is checked once.
+
+        `rdcnlab.scenario.consistency` fills it.
+        """
         return set()
 
     @functools.cached_property

@@ -183,7 +183,11 @@ class Comparison(Item):
 
     def points(self) -> list[Scenario]:
         """Return the cases times seeds."""
-        return [scenario for scenario, _ in _made(type(self), self.model_dump_json())]
+        scenarios = []
+        for case in self.cases:
+            first = self.case(*case)
+            scenarios += [first if seed == first.seed else first.with_(seed=seed) for seed in range(self.count)]
+        return scenarios
 
     def flows(self, runs: Runs) -> pd.DataFrame:
         """Return one row for each flow: the case, ``seed``, ``size_B``, ``fct_s``, ``slowdown`` (NaN: did not end)."""
@@ -211,7 +215,7 @@ class Comparison(Item):
 
     def _with_cases(self, runs: Runs) -> list[tuple[Run, Case]]:
         """Return runs with their cases, in the order of the cases."""
-        cases = [case for _, case in _made(type(self), self.model_dump_json())]
+        cases = [case for case in self.cases for _ in range(self.count)]
         by_hash = {scenario.hash: case for scenario, case in zip(self.scenarios(), cases, strict=True)}
         by_case: dict[Case, list[Run]] = {}
         for run in runs:
@@ -225,20 +229,8 @@ def _named(run: Run, case: Case) -> dict[str, Any]:
     return {**case._asdict(), "seed": run.scenario.seed}
 
 
-@functools.lru_cache(maxsize=1)
-def _made(kind: type[Comparison], parameters: str) -> list[tuple[Scenario, Case]]:
-    """Return the scenarios of an item with their cases. A thousand of them take seconds, so they are kept."""
-    item = kind.model_validate_json(parameters)
-    made = []
-    for case in item.cases:
-        first = item.case(*case)
-        seeds = range(item.count)
-        made += [(first if seed == first.seed else first.with_(seed=seed), case) for seed in seeds]
-    return made
-
-
 class _Known:
-    """What was computed for runs of an item's scenarios: verdicts are judged on all runs and on each half of them."""
+    """Numbers of an item's runs that are computed once: a claim is judged on all runs, and on each half of them."""
 
     def __init__(self) -> None:
         self._ideals: dict[tuple[object, ...], tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]] = {}
@@ -247,7 +239,7 @@ class _Known:
     def ideals(self, scenario: Scenario, case: Case) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """Return the sizes of flows in bytes, and their ideal completion times in s.
 
-        A seed draws the same flows for each transport, and their ideal times differ only if their headers do.
+        A seed draws the same flows for each transport. Their ideal times are the same if their headers are.
         """
         key = (case._replace(transport="cubic"), scenario.seed, scenario.transport.timestamps)
         if key not in self._ideals:
@@ -281,7 +273,7 @@ class _Known:
 
 @functools.lru_cache(maxsize=1)
 def _known(_kind: type[Comparison], _parameters: str) -> _Known:
-    """Return what is known of the runs of an item's scenarios."""
+    """Return the numbers that were computed for an item's runs."""
     return _Known()
 
 
