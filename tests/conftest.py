@@ -16,6 +16,7 @@ import pytest
 
 from rdcnlab.app.index import nothing_local
 from rdcnlab.app.site import stored
+from rdcnlab.papers import made
 from rdcnlab.papers.item import Item
 from rdcnlab.runs import campaign
 from rdcnlab.runs.shipped import Shipped
@@ -132,6 +133,12 @@ def own_scores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RDCNLAB_SCORES", str(tmp_path_factory.mktemp("scores")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def nothing_made() -> None:
+    """Forget the scenarios that items of other tests made: a test may change how they are made."""
+    made.forget()
 
 
 Judged = Callable[[type[Item]], list[dict[str, Any]]]

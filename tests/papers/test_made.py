@@ -13,11 +13,6 @@ from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.ideal import ideal_ns
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept() -> None:
-    made.forget()
-
-
 def count_points(monkeypatch: pytest.MonkeyPatch, kind: type[Item]) -> list[str]:
     """Return a list that gets an entry for each time that an item of a kind makes its scenarios."""
     calls: list[str] = []
@@ -47,6 +42,13 @@ def test_another_number_of_runs_makes_other_scenarios(monkeypatch: pytest.Monkey
     before = len(kind().scenarios())
     monkeypatch.setattr(kind, "runs_of_profile", {"quick": 7, "paper": 7})
     assert len(kind().scenarios()) > before
+
+
+def test_another_function_makes_other_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = tdtcp.fig9
+    before = kind().scenarios()
+    monkeypatch.setattr(kind, "points", lambda _item: [scenario.with_(seed=99) for scenario in before])
+    assert kind().scenarios() != before
 
 
 def test_only_so_many_scenarios_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ runs and for each half of them. A thousand scenarios take seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from rdcnlab.scenario import Scenario
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rdcnlab.papers.item import Item
 
 #: By what they depend on, the oldest first.
-_KEPT: dict[tuple[type[Item], str, int, str], list[Scenario]] = {}
+_KEPT: dict[Hashable, list[Scenario]] = {}
 #: Number of scenarios of all items together; only one item may have more.
 _MOST_KEPT = 1024
 
@@ -26,8 +26,9 @@ def once(item: Item, make: Callable[[], list[Scenario]]) -> list[Scenario]:
 
     Scenarios with files of the user's own are never kept, because a file may change.
     """
-    # the number of runs and the column's changes are not among the item's parameters
-    key = type(item), item.model_dump_json(), item.count, repr(item.all_changes)
+    # the number of runs and the column's changes are not among the item's parameters; a notebook that loads changed
+    # code again puts other functions into the same class
+    key = type(item), type(item).points, item.model_dump_json(), item.count, repr(item.all_changes)
     scenarios = _KEPT.pop(key, None)
     if scenarios is None:
         scenarios = make()
