@@ -173,6 +173,9 @@ class ItemClaims(Frozen):
     columns : tuple of str
         The columns of the paper in which the item is run and scored. By default it is only the first; the item's
         parameter may then choose any other.
+    runs : dict of str to int
+        Number of runs of each scenario in the paper profile, by column. By default it is that of the profile, or the
+        column's `most_runs`.
     """
 
     id: str
@@ -180,6 +183,7 @@ class ItemClaims(Frozen):
     says: str
     own: bool = False
     columns: Annotated[tuple[str, ...], Listed] = ()
+    runs: dict[str, Annotated[int, whole(1, 10_000)]] = Field(default_factory=dict)
     claims: Annotated[tuple[Claim, ...], Listed]
 
 
@@ -202,7 +206,7 @@ class Paper(Frozen):
             reasons = [sentences for claim in item.claims for sentences in (claim.because, claim.tried)]
             uncounted = [column for claim in item.claims for column in (*claim.calibrates, *claim.input) if column]
             named = [column for sentences in reasons for column in sentences if column]
-            for name in (*item.columns, *named, *uncounted):
+            for name in (*item.columns, *item.runs, *named, *uncounted):
                 if name not in identifiers:
                     raise ValueError(
                         f"columns of the paper in {item.id} ({', '.join(sorted(identifiers))}), not '{name}'"

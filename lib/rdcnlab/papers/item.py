@@ -204,7 +204,9 @@ class Item(Frozen, abc.ABC):
         return self._usual_count(self.profile) if self.seeds is None else self.seeds
 
     def _usual_count(self, profile: Profile) -> int:
-        """Return the number of runs of each scenario in a profile, of which the column may have fewer."""
+        """Return the number of runs of each scenario in a profile, of which the column may have others."""
+        if profile == "paper" and self.column in self.claims.runs:
+            return self.claims.runs[self.column]
         usual, most = self.runs_of_profile[profile], self.testbed.most_runs
         return usual if most is None else min(usual, most)
 
