@@ -10,7 +10,7 @@ from pydantic import Field
 from rdcnlab.analysis import rerouting
 from rdcnlab.analysis.measured import Measured, margins, trend
 from rdcnlab.fields.quantities import Listed, whole
-from rdcnlab.papers.carpa.groups import Grouped
+from rdcnlab.papers.carpa.groups import TIMETABLE, Grouped
 from rdcnlab.papers.carpa.space import LONG, SHORT, Milliseconds
 from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
@@ -65,7 +65,7 @@ class Fig6(Grouped):
 
     def causes(self) -> list[Cause]:
         """Return an experiment as Linux 4.4, with the difference of Sec. IV-C and with the largest one."""
-        if self.column == "4.4":
+        if self.column in ("4.4", TIMETABLE):
             return []
         return [Cause("drops-to-shorter", self.with_parameters(profile=self.profile, column="4.4", extras_ms=(50, 90)))]
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Number of groups, time before the first move and time between moves in s, by profile. The paper has 20 groups, and
 #: moves them every 200 s from 400 s on. docs/decisions/carpa.md says why runs are shorter here.
 _SIZES = {"quick": (3, 50, 45), "paper": (20, 120, 60)}
+#: The column with the paper's times, and its sizes in the paper profile. Its five runs have the paper's 20 groups.
+TIMETABLE = "timetable"
+_WITH_TIMES = (4, 400, 200)
 _BIN_NS = NS_PER_S
 
 
@@ -33,9 +36,10 @@ class Grouped(Item):
     Parameters
     ----------
     groups : int or None
-        Number of groups; None: as the profile has, 20 in the paper's.
+        Number of groups; None: as the profile has, 20 in the paper's, and 4 in the column ``timetable``.
     settle_s, every_s : int or None
-        Time before the first move and time between moves in s; None: as the profile has. The paper's are 400 and 200.
+        Time before the first move and time between moves in s; None: as the profile has. The paper's are 400 and 200,
+        which the column ``timetable`` has.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
@@ -69,9 +73,10 @@ class Grouped(Item):
     def sizes(self) -> tuple[int, int, int]:
         """Number of groups, time before the first move, and time between moves."""
         settings = (self.groups, self.settle_s, self.every_s)
+        paper = self.column == TIMETABLE and self.profile == "paper"
+        defaults = _WITH_TIMES if paper else _SIZES[self.profile]
         groups, settle_s, every_s = (
-            default if setting is None else setting
-            for setting, default in zip(settings, _SIZES[self.profile], strict=True)
+            default if setting is None else setting for setting, default in zip(settings, defaults, strict=True)
         )
         return groups, settle_s, every_s
 
