@@ -39,4 +39,4 @@ class Fig10(Retransmissions):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        return self.candidates("order", calibrated=("worse-than-consistent", "cubic-better", "numbers"))
+        return self.candidates("order", "worse-than-consistent", "cubic-better")

@@ -30,4 +30,4 @@ class Fig13(Drops):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        return self.candidates("order", calibrated=("more-than-consistent", "numbers"))
+        return self.candidates("order", "more-than-consistent")

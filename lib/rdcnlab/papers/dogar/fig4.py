@@ -47,4 +47,4 @@ class Fig4(Retransmissions):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        return self.candidates("bbr-fewest", "others-less-than-large")
+        return self.candidates("bbr-fewest", "bbr-more-than-large", "others-less-than-large")

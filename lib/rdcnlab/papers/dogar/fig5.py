@@ -8,6 +8,7 @@ from typing import ClassVar
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.dogar import testbeds
 from rdcnlab.papers.dogar.updates import Throughput
 from rdcnlab.runs.frame import Runs
 
@@ -30,5 +31,8 @@ class Fig5(Throughput):
         return {"cubic-edge": Measured(edge), "numbers": self.ratios(runs)}
 
     def causes(self) -> list[Cause]:
-        """Return experiments of the calibrated column, with two flows a group and without the gap."""
-        return self.candidates()
+        """Return experiments with brief updates, and with a gap in place of them; in the calibrated column two others."""
+        causes = self.candidates("cubic-edge")
+        if self.column == testbeds.CALIBRATED:
+            causes.append(Cause("cubic-edge", self.two_flows(*self.variants)))
+        return causes

@@ -38,4 +38,4 @@ class Fig6(Throughput):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        return self.candidates("dctcp-edge")
+        return self.candidates("alike", "dctcp-edge")

@@ -38,6 +38,8 @@ _LENGTHS, _COUNTS = {"quick": 0.3, "paper": 2.0}, {"quick": 4, "paper": clos.UPD
 _NS3_QUICK_S = 0.1
 #: A buffer in kB: two windows of twice the line's capacity times the RTT (625 kB), and as much for other segments.
 _DEEP_KB = 4000
+#: Length of the runs in s that show several cycles of CUBIC: after a loss it needs 0.7 s to its window before, as Reno.
+_SEVERAL_CYCLES_S = 10.0
 #: Width of the bins of rates: longer than a round trip with a full buffer, which is 1.3 ms.
 _BIN_NS = 10 * NS_PER_MS
 #: Panels: quantity, label of the axis, and whether that is logarithmic.
@@ -224,7 +226,8 @@ class Tab3(Item):
 
         of_bbr = [Cause("proactive", deep), Cause("no-bloat", deep, kilobytes)]
         if not is_literal:
-            return [*of_bbr, Cause("by-feedback", deep)]
+            longer = self.with_parameters(profile=self.profile, length_s=_SEVERAL_CYCLES_S)
+            return [*of_bbr, Cause("by-feedback", deep), Cause("oscillates", longer)]
         swapped = self.with_parameters(profile=self.profile, pattern="swap")
         return [*of_bbr, Cause("by-feedback", never), *(Cause(claim, swapped) for claim in ("aware", "aware-again"))]
 

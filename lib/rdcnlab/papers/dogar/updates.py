@@ -135,9 +135,9 @@ class Experiment(Item):
         change = testbeds.inputs(self.column).change_ms / scale
         return self.with_parameters(profile=self.profile, dark_ms=0, scale=scale, change_ms=change, updates=10)
 
-    def two_flows(self) -> Self:
-        """Return the experiment in which groups of the calibrated column have two flows, for DCTCP."""
-        return self.with_parameters(profile=self.profile, per_group=2, updates=2, variants=("dctcp",))
+    def two_flows(self, *variants: Variant) -> Self:
+        """Return the experiment in which groups of the calibrated column have two flows, by default for DCTCP alone."""
+        return self.with_parameters(profile=self.profile, per_group=2, updates=2, variants=variants or ("dctcp",))
 
     def candidates(self, *claims: str, calibrated: Sequence[str] = ("numbers",)) -> list[Cause]:
         """Return two experiments for each of the claims: brief updates first, then a gap.
