@@ -37,7 +37,7 @@ class Traces(Periodic):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the windows of the first seed over time, without rerouting dashed, a panel for each period."""
-        (rtt,) = self.rtts_ms
+        (rtt,) = self.rtts
         static = self.still(runs, rtt).part(0, 1)
         with figures.style():
             figure, axes = figures.panels(len(self.periods), 1, width=6.4, height=2.4)

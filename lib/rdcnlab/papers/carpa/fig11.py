@@ -9,7 +9,7 @@ from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, lowest, means
 from rdcnlab.papers.carpa.curves import Traces
-from rdcnlab.papers.carpa.space import Periods, Rtts
+from rdcnlab.papers.carpa.space import CALIBRATED, Periods, Rtts
 from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 
@@ -22,7 +22,7 @@ _COARSE = {"probes.bin": "100 ms"}
 class Fig11(Traces):
     """Windows of a flow at an RTT of 480 ms: rerouted every 0.6, 14 and 15 s, and not rerouted."""
 
-    rtts_ms: Rtts = (480,)
+    rtts_ms: Rtts | None = (480,)
     periods_s: Periods | None = (0.6, 6.0, 14.0, 15.0)
 
     def settled_windows(self, runs: Runs) -> pd.DataFrame:
@@ -36,7 +36,7 @@ class Fig11(Traces):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the window without rerouting, and compare throughput and windows with rerouting."""
-        (rtt,) = self.rtts_ms
+        (rtt,) = self.rtts
         static = self.settled_windows(self.still(runs, rtt))
         rates, _ = self.throughput(runs, rtt)
         measured = {
@@ -57,10 +57,15 @@ class Fig11(Traces):
 
     def causes(self) -> list[Cause]:
         """Return experiments with the difference of the two paths of Sec. IV-C, and with Linux 4.4's receive window."""
-        causes = [Cause("worst-at-14", self.wider())]
-        if self.column == "6.12":
+        # the calibrated column has this difference itself
+        column = "4.4" if self.column == CALIBRATED else self.column
+        causes = [Cause("worst-at-14", Fig11(profile=self.profile, column=column).wider())]
+        if self.column != "4.4":
             half = self.with_parameters(
-                changes={"transport.half_rcvbuf": 1, **_COARSE}, periods_s=(15.0,), profile=self.profile
+                changes={"transport.half_rcvbuf": 1, **_COARSE},
+                periods_s=(15.0,),
+                profile=self.profile,
+                column="6.12",
             )
             causes += [Cause("constant", half), Cause("limited", half)]
         return causes

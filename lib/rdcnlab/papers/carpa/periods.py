@@ -4,14 +4,25 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pandas as pd
 
 from rdcnlab.analysis import figures, rerouting
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import means
-from rdcnlab.papers.carpa.space import EXTRA_MS, QUICK_VOLUME, VOLUME, Milliseconds, Periods, Rtts, single
+from rdcnlab.papers.carpa.space import (
+    CALIBRATED,
+    CALIBRATED_EXTRA_MS,
+    CALIBRATED_RTT_MS,
+    EXTRA_MS,
+    QUICK_VOLUME,
+    VOLUME,
+    Milliseconds,
+    Periods,
+    Rtts,
+    single,
+)
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -33,12 +44,12 @@ class Periodic(Item):
 
     Parameters
     ----------
-    rtts_ms : tuple of int
-        RTTs of the shorter path.
+    rtts_ms : tuple of int or None
+        RTTs of the shorter path; None: those of the figure, in its column.
     periods_s : tuple of float or None
         Times between moves; None: those of the profile.
-    extra_ms : int
-        RTT of the longer path minus that of the shorter path.
+    extra_ms : int or None
+        RTT of the longer path minus that of the shorter path; None: that of the column.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
@@ -46,9 +57,14 @@ class Periodic(Item):
     #: Periods in s of the claims that state a share of the throughput without rerouting.
     stated_ratios: ClassVar[dict[str, float]] = {}
 
-    rtts_ms: Rtts = (10,)
+    rtts_ms: Rtts | None = None
     periods_s: Periods | None = None
-    extra_ms: Milliseconds = EXTRA_MS
+    extra_ms: Milliseconds | None = None
+
+    @property
+    def rtts(self) -> tuple[int, ...]:
+        """RTTs of the shorter path in ms."""
+        return (CALIBRATED_RTT_MS,) if self.rtts_ms is None else self.rtts_ms
 
     @property
     def periods(self) -> tuple[float, ...]:
@@ -63,12 +79,20 @@ class Periodic(Item):
     def point(self, rtt_ms: int, period_s: float | None, seed: int, **changes: Any) -> Scenario:
         """Return one scenario."""
         size = VOLUME if self.profile == "paper" else QUICK_VOLUME
-        return single(rtt_ms, period_s, seed=seed, extra_ms=self.extra_ms, size=size, **changes)
+        extra = EXTRA_MS if self.extra_ms is None else self.extra_ms
+        # nothing passes the longer path without rerouting, so all columns share these runs
+        if self.extra_ms is None and self.column == CALIBRATED and period_s is not None:
+            extra = CALIBRATED_EXTRA_MS
+        return single(rtt_ms, period_s, seed=seed, extra_ms=extra, size=size, **changes)
+
+    def as_older(self, **parameters: Any) -> Self:
+        """Return the experiment of the calibrated column: the same as Linux 4.4."""
+        return self.with_parameters(profile=self.profile, column="4.4", extra_ms=CALIBRATED_EXTRA_MS, **parameters)
 
     def points(self) -> list[Scenario]:
         """Return all periods and the baseline, at every RTT."""
-        moved = [self.point(r, p, seed) for r in self.rtts_ms for p in self.periods for seed in range(self.count)]
-        return moved + [self.point(rtt, None, seed) for rtt in self.rtts_ms for seed in range(self.baselines)]
+        moved = [self.point(r, p, seed) for r in self.rtts for p in self.periods for seed in range(self.count)]
+        return moved + [self.point(rtt, None, seed) for rtt in self.rtts for seed in range(self.baselines)]
 
     def of_rtt(self, runs: Runs, rtt_ms: int) -> Runs:
         """Return the runs with an RTT."""
@@ -99,8 +123,8 @@ class Periodic(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the throughput over the period, a panel for each RTT: means, and the smallest and largest run."""
         with figures.style():
-            figure, axes = figures.panels(1, len(self.rtts_ms), width=3.2, height=2.8)
-            for ax, rtt in zip(axes[0], self.rtts_ms, strict=True):
+            figure, axes = figures.panels(1, len(self.rtts), width=3.2, height=2.8)
+            for ax, rtt in zip(axes[0], self.rtts, strict=True):
                 rates, static = self.throughput(runs, rtt)
                 grouped = rates.groupby("period_s")["mbps"]
                 mean = grouped.mean()

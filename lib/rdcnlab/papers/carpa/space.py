@@ -29,6 +29,8 @@ LONGEST_MS, LEAST_NS = 120, 100_000
 STARTS = "30 s"
 #: Our input in ms: the longer path's RTT minus the shorter one's, where the paper does not say (networks/carpa.yaml).
 EXTRA_MS = 10
+#: The column whose low RTT and difference, in ms, are those that figure 8's two numbers need; see `carpa.difference`.
+CALIBRATED, CALIBRATED_RTT_MS, CALIBRATED_EXTRA_MS = "calibrated", 10, 50
 #: Sec. IV-D: volume of the single flow; iperf's G is binary. In the quick profile.
 VOLUME, QUICK_VOLUME = "2 GiB", "250 MB"
 #: A single flow that is slower than 5 Mb/s on average is cut off.
