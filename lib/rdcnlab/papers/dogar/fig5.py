@@ -31,7 +31,7 @@ class Fig5(Throughput):
         return {"cubic-edge": Measured(edge), "numbers": self.ratios(runs)}
 
     def causes(self) -> list[Cause]:
-        """Return experiments with brief updates, and with a gap in place of them; in the calibrated column two others."""
+        """Return experiments with brief updates, and with a gap in their place; in the calibrated column two others."""
         causes = self.candidates("cubic-edge")
         if self.column == testbeds.CALIBRATED:
             causes.append(Cause("cubic-edge", self.two_flows(*self.variants)))

@@ -17,7 +17,7 @@ from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.fields.units import NS_PER_MS, NS_PER_S
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import space, testbeds
-from rdcnlab.papers.dogar.space import Group, Inputs, Setting, Variants
+from rdcnlab.papers.dogar.space import Group, Inputs, Setting, Variant, Variants
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
