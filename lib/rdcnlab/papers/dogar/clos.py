@@ -61,6 +61,9 @@ class Inputs(NamedTuple):
         Whether the receiver leaves out SACK while it may hold ACKs.
     readings : tuple of int
         Rows of docs/decisions/nuftcp.md in which NUFTCP follows algorithm 2, not the prose.
+    jitter_us : float
+        Jitter of each link in us. Without it the packets of two flows that fill their lines come in a fixed rhythm, and
+        a full queue drops those of one of them.
     """
 
     per_group: int = 1
@@ -70,16 +73,20 @@ class Inputs(NamedTuple):
     hold_us: int = 1000
     hold_sack: bool = False
     readings: tuple[int, ...] = ()
+    jitter_us: float = 0
 
 
-def network(buffer_kB: int, mark_kB: float | None, late_us: int) -> dict[str, Any]:  # noqa: N803  (unit)
-    """Return the network of the preset with a buffer, a threshold (None: no marks), and leaves that are late."""
+def network(buffer_kB: int, inputs: Inputs) -> dict[str, Any]:  # noqa: N803  (unit)
+    """Return the network of the preset with a buffer, a threshold or none, leaves that are late, and jitter."""
     data = preset("two-tier-clos").network.model_dump(mode="json")
     for link in data["links"]:
-        link |= {"buffer": 1000 * buffer_kB, "ecn_threshold": None if mark_kB is None else round(1000 * mark_kB)}
+        threshold = None if inputs.mark_kB is None else round(1000 * inputs.mark_kB)
+        link |= {"buffer": 1000 * buffer_kB, "ecn_threshold": threshold}
+        if inputs.jitter_us:
+            link["jitter"] = round(1000 * inputs.jitter_us)
     for switch in data["switches"]:
         if switch["name"].startswith("leaf"):
-            switch["jitter"] = 1000 * late_us
+            switch["jitter"] = 1000 * inputs.late_us
     return data
 
 
@@ -164,7 +171,7 @@ def _scenario(
     counted_ns: int | None,
 ) -> Scenario:
     is_notified = variant == "tdtcp"
-    net = network(buffer_kB, inputs.mark_kB, inputs.late_us)
+    net = network(buffer_kB, inputs)
     flows = []
     for index, (group, way) in enumerate(zip(GROUPS, ways, strict=True), 1):
         path, phase = _path(way, count, every_ns, first_ns)

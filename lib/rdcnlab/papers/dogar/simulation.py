@@ -32,7 +32,7 @@ BEGINNING = 4
 BUFFERS = {"large": LARGE, "small": SMALL}
 PAIR: tuple[clos.Variant, ...] = ("dctcp", "nuftcp")
 #: Claims that may fail in the column ``literal`` because only f_n loses packets of DCTCP there.
-_OF_ONE_LOSER = ("both-fall", "more-with-small", "fewer-with-small")
+_OF_ONE_LOSER = ("both-fall", "more-with-small", "fewer-with-small", "longer", "worse")
 
 
 class Simulated(Item):
@@ -56,6 +56,8 @@ class Simulated(Item):
         Whether the receiver leaves out SACK while it may hold ACKs. None: as in the column.
     readings : tuple of int or None
         Rows of docs/decisions/nuftcp.md in which NUFTCP follows the paper's algorithm 2. None: those of the column.
+    jitter_us : float
+        Jitter of each link in us; see `rdcnlab.papers.dogar.clos.Inputs`.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 10}
@@ -77,6 +79,7 @@ class Simulated(Item):
     hold_us: Annotated[int, whole(0, 100_000)] = Inputs().hold_us
     hold_sack: bool | None = None
     readings: Readings | None = None
+    jitter_us: Annotated[float, Field(ge=0, le=1000)] = Inputs().jitter_us
 
     def down(self) -> Self:
         """Return the experiment with Sec. 4.1's updates: f_n's spine is taken down, and its flows join f_m's line."""
@@ -94,6 +97,10 @@ class Simulated(Item):
         """Return the experiment of the column ``literal`` in which NUFTCP has the threshold of the prose."""
         return self.with_parameters(profile=self.profile, readings=())
 
+    def without_rhythm(self) -> Self:
+        """Return the experiment with a jitter of a packet or two, so that packets of the two flows have no rhythm."""
+        return self.with_parameters(profile=self.profile, jitter_us=2)
+
     def two_flows(self) -> Self:
         """Return the experiment with two flows a group."""
         return self.with_parameters(profile=self.profile, per_group=2)
@@ -102,8 +109,12 @@ class Simulated(Item):
         """Return the experiments of the column: without RACK for the claims that do not hold in ``literal``."""
         if self.column != testbeds.LITERAL:
             return self.causes_of_defaults()
-        with_two = [Cause(claim, self.two_flows()) for claim in self.unmet if claim in _OF_ONE_LOSER]
-        return [*(Cause(claim, self.without_rack()) for claim in self.unmet), *with_two]
+        one_loser = [claim for claim in self.unmet if claim in _OF_ONE_LOSER]
+        return [
+            *(Cause(claim, self.without_rhythm()) for claim in one_loser),
+            *(Cause(claim, self.without_rack()) for claim in self.unmet),
+            *(Cause(claim, self.two_flows()) for claim in one_loser),
+        ]
 
     def causes_of_defaults(self) -> list[Cause]:
         """Return the experiments of the other columns."""
@@ -121,6 +132,7 @@ class Simulated(Item):
             hold_us=self.hold_us,
             hold_sack=usual.hold_sack if self.hold_sack is None else self.hold_sack,
             readings=usual.readings if self.readings is None else self.readings,
+            jitter_us=self.jitter_us,
         )
 
     @property
