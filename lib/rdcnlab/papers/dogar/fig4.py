@@ -8,6 +8,7 @@ from typing import ClassVar
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.dogar import testbeds
 from rdcnlab.papers.dogar.space import LARGE, SMALL, Setting
 from rdcnlab.papers.dogar.updates import Retransmissions
 from rdcnlab.runs.frame import Runs
@@ -47,4 +48,6 @@ class Fig4(Retransmissions):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        return self.candidates("bbr-fewest", "bbr-more-than-large", "others-less-than-large")
+        # the calibrated column has the first
+        open_there = () if self.column == testbeds.CALIBRATED else ("bbr-more-than-large",)
+        return self.candidates(*open_there, "bbr-fewest", "others-less-than-large")

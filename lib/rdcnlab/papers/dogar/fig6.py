@@ -8,6 +8,7 @@ from typing import ClassVar
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.dogar import testbeds
 from rdcnlab.papers.dogar.space import SMALL, Setting
 from rdcnlab.papers.dogar.updates import Throughput
 from rdcnlab.runs.frame import Runs
@@ -38,4 +39,5 @@ class Fig6(Throughput):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        return self.candidates("alike", "dctcp-edge")
+        # the calibrated column has the first
+        return self.candidates(*(() if self.column == testbeds.CALIBRATED else ("alike",)), "dctcp-edge")
