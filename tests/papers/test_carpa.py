@@ -61,6 +61,29 @@ def test_figures_share_runs() -> None:
     assert three < two
 
 
+def test_the_calibrated_column_has_the_rtt_and_the_difference_that_figure_8_needs() -> None:
+    usual, calibrated = (carpa.fig8(profile="paper", column=column) for column in ("6.12", "calibrated"))
+    assert (usual.rtts, calibrated.rtts) == ((1, 10, 50), (10,))
+    moved = [scenario for scenario in calibrated.scenarios() if scenario.flows[0].slots]
+    assert {scenario.network.link("long").delay for scenario in moved} == {25_000_000}
+    # flows that are not moved never pass the longer path, so both columns have the same runs
+    assert {scenario.hash for scenario in calibrated.scenarios()} - {scenario.hash for scenario in moved} < {
+        scenario.hash for scenario in usual.scenarios()
+    }
+    assert {one.network.link("long").delay for one in carpa.fig8(column="calibrated", extra_ms=30).scenarios()} == {
+        15_000_000
+    }
+
+
+def test_a_column_has_the_papers_times_of_moves() -> None:
+    item = carpa.fig6(profile="paper", column="timetable")
+    assert item.sizes == (4, 400, 200)
+    assert {scenario.limit for scenario in item.scenarios()} == {1000 * 10**9}
+    assert item.groups is None
+    assert carpa.fig6(profile="paper", column="timetable", groups=20).sizes == (20, 400, 200)
+    assert carpa.fig6(column="timetable").sizes == carpa.fig6().sizes, "the quick profile is short in each column"
+
+
 def test_seeds_draw_the_rtts_of_groups_and_the_starts() -> None:
     one, other = (space.moving_groups(50, 1, seed=seed, settle_s=120, every_s=60) for seed in (0, 1))
     assert one.network != other.network

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import aykurt, claims, select
+from rdcnlab.papers import aykurt, claims, dogar, select
 from rdcnlab.papers.claims import Claim, Paper
 from rdcnlab.papers.expectation import Expectation
 from rdcnlab.papers.item import Item
@@ -128,6 +128,18 @@ def test_each_item_of_aykurt_can_be_run_as_the_testbeds_kernel(kind: type[Item])
     assert kind.columns()[0].id == "6.12"
     testbed = {"transport.like": "4.15", "offload.tso": 65_535, "limit": "240 s"}
     assert item.points()[0].with_(**testbed) == item.scenarios()[0]
+
+
+def test_a_column_may_have_fewer_runs_and_an_item_its_own_number_there() -> None:
+    def numbers(kind: type[Item]) -> dict[str, int]:
+        return {column.id: kind(profile="paper", column=column.id).count for column in kind.columns()}
+
+    assert numbers(aykurt.fig11) == {"6.12": 30, "4.15": 10}
+    assert numbers(aykurt.fig10) == {"6.12": 30, "4.15": 30}
+    assert numbers(dogar.tab3) == {"6.12": 10, "literal": 3, "ns3": 3}
+    assert dogar.tab3().count == 1, "the quick profile has its own number"
+    with pytest.raises(ValueError, match="columns of the paper in fig1"):
+        Paper.model_validate({**TWO_COLUMNS, "items": [{**TWO_COLUMNS["items"][0], "runs": {"c": 3}}]})
 
 
 def two_columns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,6 +108,15 @@ def test_nuftcp_has_its_settings_and_others_have_none() -> None:
     assert clos.updates("nuftcp", seed=0).transport == clos.updates("dctcp", seed=0).transport
 
 
+def test_a_jitter_of_each_link_takes_the_rhythm_of_two_flows_away() -> None:
+    item = dogar.fig15(profile="paper", column="literal")
+    usual, without = item.points()[0].network, item.without_rhythm().points()[0].network
+    # the default of a line is not stored, so scenarios without jitter have the hashes that they had
+    assert {link.jitter for link in usual.links} == {0}
+    assert {link.jitter for link in without.links} == {2000}
+    assert {host.jitter for host in without.hosts} == {0}
+
+
 @pytest.mark.parametrize("variant", ["nuftcp", "tdtcp", "dctcp", "cubic", "bbr"])
 def test_engines_take_all_transports_that_they_have(variant: Any) -> None:
     scenario = clos.updates(variant, seed=0)
