@@ -10,7 +10,7 @@ from pydantic import Field
 from rdcnlab.analysis import rerouting
 from rdcnlab.analysis.measured import Measured, distance_above, trend
 from rdcnlab.fields.quantities import Listed, whole
-from rdcnlab.papers.carpa.groups import TIMETABLE, Grouped
+from rdcnlab.papers.carpa.groups import Grouped
 from rdcnlab.papers.carpa.space import LONG, SHORT, Milliseconds
 from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
@@ -70,7 +70,7 @@ class Fig7(Grouped):
         They have the fewest and the most flows, and in the paper profile those between. Groups do not share a
         bottleneck, so a quarter of them tells the same with fewer packets.
         """
-        if self.column in ("4.4", TIMETABLE):
+        if self.column == "4.4":
             return []
         small: dict[str, Any] = {
             "profile": self.profile,
