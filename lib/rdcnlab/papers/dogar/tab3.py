@@ -227,7 +227,9 @@ class Tab3(Item):
         of_bbr = [Cause("proactive", deep), Cause("no-bloat", deep, kilobytes)]
         if not is_literal:
             longer = self.with_parameters(profile=self.profile, length_s=_SEVERAL_CYCLES_S)
-            return [*of_bbr, Cause("by-feedback", deep), Cause("oscillates", longer)]
+            literal = self.with_parameters(profile=self.profile, column=testbeds.LITERAL)
+            others = [("by-feedback", deep), ("oscillates", longer), ("aware", literal)]
+            return [*of_bbr, *(Cause(claim, shown_by) for claim, shown_by in others)]
         swapped = self.with_parameters(profile=self.profile, pattern="swap")
         return [*of_bbr, Cause("by-feedback", never), *(Cause(claim, swapped) for claim in ("aware", "aware-again"))]
 
