@@ -9,7 +9,7 @@ from rdcnlab.analysis import recoveries, reordering, tables
 from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.papers.carpa.curves import Traces
-from rdcnlab.papers.carpa.space import CALIBRATED, Periods, Rtts
+from rdcnlab.papers.carpa.space import CALIBRATED, CALIBRATED_EXTRA_MS, Periods, Rtts
 from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 
@@ -75,5 +75,5 @@ class Fig10(Traces):
         if self.column == CALIBRATED:
             older = self.as_older()
             return [Cause(claim, older) for claim in ("undo", "undo-at-8")]
-        wider = self.with_parameters(extra_ms=50, profile=self.profile)
+        wider = self.with_parameters(extra_ms=CALIBRATED_EXTRA_MS, profile=self.profile)
         return [Cause(claim, wider) for claim in ("undo", "no-collapse", "undo-at-8")]

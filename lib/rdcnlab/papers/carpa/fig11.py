@@ -9,7 +9,7 @@ from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, lowest, means
 from rdcnlab.papers.carpa.curves import Traces
-from rdcnlab.papers.carpa.space import CALIBRATED, Periods, Rtts
+from rdcnlab.papers.carpa.space import CALIBRATED, CALIBRATED_EXTRA_MS, Periods, Rtts
 from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 
@@ -53,7 +53,7 @@ class Fig11(Traces):
 
     def wider(self) -> Fig11:
         """Return this item with the difference of the two paths of Sec. IV-C."""
-        return self.with_parameters(extra_ms=50, changes=_COARSE, profile=self.profile)
+        return self.with_parameters(extra_ms=CALIBRATED_EXTRA_MS, changes=_COARSE, profile=self.profile)
 
     def causes(self) -> list[Cause]:
         """Return experiments with the difference of the two paths of Sec. IV-C, and with Linux 4.4's receive window."""

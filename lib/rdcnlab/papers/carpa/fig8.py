@@ -10,7 +10,7 @@ import pandas as pd
 from rdcnlab.analysis import cubic
 from rdcnlab.analysis.measured import Measured, trend
 from rdcnlab.papers.carpa.periods import Periodic
-from rdcnlab.papers.carpa.space import CALIBRATED
+from rdcnlab.papers.carpa.space import CALIBRATED, CALIBRATED_EXTRA_MS
 from rdcnlab.papers.carpa.tab1 import RATE
 from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
@@ -61,8 +61,10 @@ class Fig8(Periodic):
         """Return experiments with the difference of the two paths of Sec. IV-C."""
         if self.column == CALIBRATED:
             return []
-        wider = self.with_parameters(rtts_ms=self.rtts, periods_s=(0.1, 2.0), extra_ms=50, profile=self.profile)
+        wider = self.with_parameters(
+            rtts_ms=self.rtts, periods_s=(0.1, 2.0), extra_ms=CALIBRATED_EXTRA_MS, profile=self.profile
+        )
         # at 50 ms, where moves of 10 ms meet the same phase of the window at some periods
         long = tuple(period for period in self.periods if period >= _LONG_S)
-        beyond = self.with_parameters(rtts_ms=(50,), periods_s=long, extra_ms=50, profile=self.profile)
+        beyond = self.with_parameters(rtts_ms=(50,), periods_s=long, extra_ms=CALIBRATED_EXTRA_MS, profile=self.profile)
         return [Cause("at-0.1", wider), Cause("at-2", wider), Cause("grows-beyond", beyond)]

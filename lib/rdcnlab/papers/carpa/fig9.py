@@ -6,7 +6,7 @@ from __future__ import annotations
 from rdcnlab.analysis.measured import Measured, lowest, means
 from rdcnlab.papers.carpa.fig11 import Fig11
 from rdcnlab.papers.carpa.periods import Periodic
-from rdcnlab.papers.carpa.space import CALIBRATED, Milliseconds, Rtts
+from rdcnlab.papers.carpa.space import CALIBRATED, CALIBRATED_EXTRA_MS, Milliseconds, Rtts
 from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -56,7 +56,9 @@ class Fig9(Periodic):
                 Cause("beats-at-0.6", self.as_older(rtts_ms=(170,), periods_s=(0.6,))),
                 Cause("worst-at-14", Fig11(profile=self.profile, column="4.4").wider()),
             ]
-        wider = self.with_parameters(rtts_ms=(170,), periods_s=(0.6,), extra_ms=50, profile=self.profile)
+        wider = self.with_parameters(
+            rtts_ms=(170,), periods_s=(0.6,), extra_ms=CALIBRATED_EXTRA_MS, profile=self.profile
+        )
         return [
             Cause("beats-at-0.6", wider),
             Cause("worst-at-14", Fig11(profile=self.profile, column=self.column).wider()),

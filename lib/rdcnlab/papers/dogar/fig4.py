@@ -8,7 +8,6 @@ from typing import ClassVar
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.causes import Cause
-from rdcnlab.papers.dogar import testbeds
 from rdcnlab.papers.dogar.space import LARGE, SMALL, Setting
 from rdcnlab.papers.dogar.updates import Retransmissions
 from rdcnlab.runs.frame import Runs
@@ -48,6 +47,4 @@ class Fig4(Retransmissions):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        # the calibrated column has the first
-        open_there = () if self.column == testbeds.CALIBRATED else ("bbr-more-than-large",)
-        return self.candidates(*open_there, "bbr-fewest", "others-less-than-large")
+        return self.candidates("bbr-fewest", "others-less-than-large", elsewhere=("bbr-more-than-large",))

@@ -8,7 +8,6 @@ from typing import ClassVar
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.causes import Cause
-from rdcnlab.papers.dogar import testbeds
 from rdcnlab.papers.dogar.space import SMALL, Setting
 from rdcnlab.papers.dogar.updates import Throughput
 from rdcnlab.runs.frame import Runs
@@ -39,5 +38,4 @@ class Fig6(Throughput):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        # the calibrated column has the first
-        return self.candidates(*(() if self.column == testbeds.CALIBRATED else ("alike",)), "dctcp-edge")
+        return self.candidates("dctcp-edge", elsewhere=("alike",))

@@ -139,11 +139,14 @@ class Experiment(Item):
         """Return the experiment in which groups of the calibrated column have two flows, by default for DCTCP alone."""
         return self.with_parameters(profile=self.profile, per_group=2, updates=2, variants=variants or ("dctcp",))
 
-    def candidates(self, *claims: str, calibrated: Sequence[str] = ("numbers",)) -> list[Cause]:
+    def candidates(
+        self, *claims: str, calibrated: Sequence[str] = ("numbers",), elsewhere: Sequence[str] = ()
+    ) -> list[Cause]:
         """Return two experiments for each of the claims: brief updates first, then a gap.
 
         In the calibrated column each claim, and each of `calibrated`, has one experiment: the column without its gap.
-        Claims about numbers have another one before it: two flows in each group.
+        Claims about numbers have another one before it: two flows in each group. The claims of `elsewhere` hold there,
+        so only the other columns have experiments for them.
         """
         if self.column == testbeds.CALIBRATED:
             both = self.two_flows(), self.without_gap()
@@ -152,7 +155,7 @@ class Experiment(Item):
                 for claim in (*claims, *calibrated)
                 for one in (both if claim == "numbers" else both[1:])
             ]
-        return [Cause(claim, shown_by) for claim in claims for shown_by in (self.brief(), self.gap())]
+        return [Cause(claim, shown_by) for claim in (*claims, *elsewhere) for shown_by in (self.brief(), self.gap())]
 
     def points(self) -> list[Scenario]:
         """Return all settings, variants and seeds."""
