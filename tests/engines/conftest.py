@@ -14,7 +14,8 @@ import pytest
 
 from rdcnlab.engines.kernel import build, guest, plan
 from rdcnlab.engines.kernel.build import toolchain
-from rdcnlab.engines.kernel.observe import observed
+from rdcnlab.engines.kernel.observe import ledger, observed
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.ns3 import build as ns3_build
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.digest import digests
@@ -97,6 +98,9 @@ def run_guest(kernel: build.Kernel, tmp_path_factory: pytest.TempPathFactory) ->
         options = {"wall_limit_s": 300, "python": sys.executable, **options}
         report = guest.run(kernel, asked, directory, core=core, **options)
         tables = observed.tables(scenario, directory)
+        if not before:
+            # commands do what no field of the scenario says
+            ledger.table(compile_network(scenario), directory)
         answers = json.loads((directory / "commands.json").read_text())
         return Seen({n: t.to_pandas() for n, t in tables.items()}, str(digests(tables)), answers, directory, report)
 

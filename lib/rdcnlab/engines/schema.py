@@ -51,6 +51,13 @@ Packets of programs have a flow that is named after their hosts, such as ``h1>h2
     ``end_s`` and ``status`` are null if the program did not end by itself. ``ended`` says what ended it: ``itself``,
     a signal such as ``SIGSEGV``, ``the end of the run`` or ``the limit``. ``files_B`` counts the files that programs of
     the host left in their directory. ``sha256`` is that of everything the program printed, and of these files.
+
+``ledger``, one row for each place, part, fate and reason that has frames; runs of engine ``kernel`` have it
+    ``place`` is a line as in ``throughput`` and ``queues``, a host or a switch; ``part`` says what of it: the ``line``
+    itself, the ``queue`` of a host or a schedule, the ``switch`` as a whole, a ``host``'s IP, its ``sockets``, or the
+    ``hand-over`` between two devices. ``fate`` is ``entered``, ``made`` (copies and notifications), ``delivered``,
+    ``ended`` (frames for the place itself), ``dropped`` by a ``reason``, or ``waiting`` at the end of the run. At each
+    place and part, ``entered`` and ``made`` together are all others together; a run where they are not is an error.
 """
 
 from __future__ import annotations
@@ -131,6 +138,15 @@ OPTIONAL: Final[dict[str, pa.Schema]] = {
             ("stderr_B", pa.int64()),
             ("files_B", pa.int64()),
             ("sha256", pa.string()),
+        ]
+    ),
+    "ledger": pa.schema(
+        [
+            ("place", pa.string()),
+            ("part", pa.string()),
+            ("fate", pa.string()),
+            ("reason", pa.string()),
+            ("frames", pa.int64()),
         ]
     ),
 }

@@ -126,6 +126,24 @@ class Run:
         return captured.table(self.scenario, host, self.file)
 
     @cached_property
+    def ledger(self) -> pd.DataFrame:
+        """What became of every frame: a row for each line, queue, switch and host of the network.
+
+        The columns ``entered`` and ``made`` together are ``delivered``, ``ended``, ``dropped`` and ``waiting``
+        together; ``reasons`` says in words why frames were dropped. See ``ledger`` in `rdcnlab.engines.schema`.
+
+        Raises
+        ------
+        RunError
+            The run has no ledger: another engine than ``kernel`` made it, or it was stored before there were ledgers.
+        """
+        from rdcnlab.runs.ledger import by_place  # loads pandas
+
+        if "ledger" not in self.digests:
+            raise RunError(f"run {self.id[:12]} has no ledger; runs of the engine kernel that are made now have one")
+        return by_place(self.table("ledger"))
+
+    @cached_property
     def tables(self) -> dict[str, pa.Table]:
         """All tables by name."""
         return {name: self.table(name) for name in self.digests}

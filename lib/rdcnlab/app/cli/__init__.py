@@ -130,6 +130,9 @@ def run(
     wall_limit: Annotated[
         float | None, typer.Option(min=1, help="Seconds after which a run is stopped; the engine's limit by default.")
     ] = None,
+    ledger: Annotated[
+        bool, typer.Option("--ledger", help="Print what became of each frame at each place, instead of the flows.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run one scenario and print its flows. Profile quick cuts every flow to 64 MiB."""
@@ -149,6 +152,10 @@ def run(
         runs = campaign(
             scenarios, workers=workers, cluster=cluster, wall_limit_s=wall_limit, progress=watched, hints=False
         )
+    if ledger:
+        rows = [{"seed": run.scenario.seed, **row} for run in runs for row in run.ledger.to_dict(orient="records")]
+        show(rows, as_json)
+        return
     # imported here because it loads pandas, which help does without
     from rdcnlab.analysis.tables import mean_rates
 

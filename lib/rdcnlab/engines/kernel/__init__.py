@@ -16,10 +16,11 @@ from rdcnlab.engines.kernel import build, guest, identity, plan
 from rdcnlab.engines.kernel.build import toolchain
 from rdcnlab.engines.kernel.guest import progress as guest_progress
 from rdcnlab.engines.kernel.guest import watchdog
-from rdcnlab.engines.kernel.observe import captures, limited, observed
+from rdcnlab.engines.kernel.observe import captures, ledger, limited, observed
 from rdcnlab.engines.kernel.observe import programs as program_tables
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.traffic import instants, programs, quic
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
@@ -104,7 +105,9 @@ class KernelEngine(Engine):
                 most_processes=programs.most_processes(scenario),
                 watch=watch,
             )
-            tables = observed.tables(scenario, directory)
+            tables = observed.tables(scenario, directory) | {
+                "ledger": ledger.table(compile_network(scenario), directory)
+            }
         except RunError as error:
             raise programs.explained(switches_of(scenario).explained(error, directory), scenario, directory) from None
         origin = self._origin(scenario)

@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import circles
 import circuits
+import ledger
 import looking
 import pcapng
 import probes
@@ -49,6 +50,7 @@ def run(plan: dict[str, Any], directory: str) -> None:
         if "look" in plan:
             looking.Look(plan["look"], testbed, directory, lambda words: finish(directory, words)).start()
         traffic.run(plan, testbed, directory, None if own is None else own.ended)
+        ledger.store(testbed, directory)
         if controller is not None:
             controller.stop()
         if own is not None:

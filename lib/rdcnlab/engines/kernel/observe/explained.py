@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which drops a scenario explains. All others are faults: of the engine, or of a limit that nobody has stated.
+
+A line of ours drops by its own fields: buffer, pool, RED, discipline, loss, dark slots, `down`, notifications that a
+host forges. What a switch or a host drops beside that is explained only if code of the user's runs in the network:
+programs (QUIC's among them), a controller, or a P4 program may send to a port that nobody listens at, or read slowly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rdcnlab.scenario import Scenario
+
+#: Reasons of ``ocs`` that the fields of a line or a notification explain wherever they occur.
+STATED = frozenset({"tail", "pool", "red", "dark", "down", "loss", "qdisc", "forged"})
+#: Reasons that code of the user's explains: it chooses where frames go, and how long they are.
+CHOSEN = frozenset({"port", "mtu", "hops", "nowhere"})
+
+#: Counters of IP that are packets which a host dropped.
+IP_DROPS = (
+    "Ip.InHdrErrors", "Ip.InAddrErrors", "Ip.InUnknownProtos", "Ip.InDiscards", "Ip.ReasmFails", "IpExt.InNoRoutes",
+    "IpExt.InTruncatedPkts",
+)  # fmt: skip
+#: Counters of sockets that are packets which a host dropped after IP had delivered them.
+SOCKET_DROPS = (
+    "Udp.NoPorts", "Udp.InErrors", "Icmp.InErrors", "TcpExt.ListenDrops", "TcpExt.TCPBacklogDrop",
+    "TcpExt.PFMemallocDrop", "TcpExt.TCPMinTTLDrop", "TcpExt.TCPRcvQDrop", "TcpExt.TCPOFODrop",
+    "TcpExt.TCPZeroWindowDrop", "TcpExt.TCPDeferAcceptDrop", "Tcp.InErrs",
+)  # fmt: skip
+#: Counters of packets that a host could not send.
+SENDING_DROPS = ("Ip.OutDiscards", "Ip.OutNoRoutes", "Ip.FragFails", "Udp.SndbufErrors")
+#: Those that a queue of the host causes, which counts the same packets.
+OF_QUEUE = frozenset({"Ip.OutDiscards", "Udp.SndbufErrors"})
+#: What happens when a receive buffer is full, which `Transport.rmem` states.
+OF_BUFFER = frozenset({"TcpExt.TCPRcvQDrop", "TcpExt.TCPOFODrop", "TcpExt.TCPBacklogDrop", "TcpExt.TCPZeroWindowDrop"})
+#: What a bit that was flipped on the way causes.
+OF_CORRUPTION = frozenset(
+    {*IP_DROPS, "Udp.InErrors", "Udp.NoPorts", "Tcp.InErrs", "Icmp.InErrors", "TcpExt.TCPMinTTLDrop"}
+)
+
+
+def decides(scenario: Scenario) -> bool:
+    """Return whether code of the user's runs in the network: programs, a controller, or P4."""
+    nodes = scenario.network.nodes
+    return bool(
+        scenario.programs
+        or scenario.switch.program is not None
+        or scenario.switch.controller is not None
+        or any(node.program is not None for node in nodes)
+        or any(flow.protocol == "quic" for flow in scenario.flows)
+    )
+
+
+def corrupts(scenario: Scenario) -> bool:
+    """Return whether any line flips bits."""
+    return any(end.corrupt for end in (*scenario.network.links, *scenario.network.hosts))
+
+
+def unexplained_on_lines(scenario: Scenario, dropped: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the reasons of drops on a line or at a port that no field of a scenario explains."""
+    explained = STATED | CHOSEN if decides(scenario) else STATED
+    return tuple(reason for reason, count in dropped.items() if count and reason not in explained)
+
+
+def unexplained_in_hosts(scenario: Scenario, count: Callable[[str], int], in_queue: int) -> tuple[str, ...]:
+    """Return the counters of a host that no field of a scenario explains.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    count : callable
+        Returns the value of a counter by its name.
+    in_queue : int
+        Packets that the host's own queues dropped.
+    """
+    if decides(scenario):
+        return ()
+    explained = OF_BUFFER | (OF_CORRUPTION if corrupts(scenario) else frozenset())
+    names = (*IP_DROPS, *SOCKET_DROPS, *SENDING_DROPS)
+    return tuple(
+        name for name in names if name not in explained and count(name) > (in_queue if name in OF_QUEUE else 0)
+    )

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of a guest: the counters that ``inside/ledger.py`` read, as accounts of lines, hosts and switches."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from rdcnlab.engines.kernel.observe import explained
+from rdcnlab.engines.network import Network, Station
+from rdcnlab.engines.observation import ledger as observation
+from rdcnlab.engines.observation.ledger import Account
+from rdcnlab.fields.errors import RunError
+from rdcnlab.scenario import Scenario
+
+FILE = "ledger.json"
+#: Faults that an error names.
+_MOST = 5
+
+
+def table(network: Network, directory: Path) -> pa.Table:
+    """Return the table ``ledger`` of a run from its directory.
+
+    Raises
+    ------
+    RunError
+        Frames are missing, or were dropped for a reason that no field of the scenario explains.
+    """
+    found = accounts(network, directory)
+    wrong = observation.faults(found)
+    if wrong:
+        more = f"; and {len(wrong) - _MOST} more" if len(wrong) > _MOST else ""
+        raise RunError(f"the ledger of frames does not balance: {'; '.join(wrong[:_MOST])}{more}", directory / FILE)
+    return observation.table(found)
+
+
+def accounts(network: Network, directory: Path) -> list[Account]:
+    """Return the accounts of a run: of lines and switches, of hosts, and of what lies between two devices."""
+    counted = json.loads((directory / FILE).read_text())
+    of_hosts = [account for name, found in counted["hosts"].items() for account in _host(network, name, found)]
+    return [*_lines(network, counted["devices"]), *of_hosts, *_between(network, counted)]
+
+
+def _lines(network: Network, devices: Mapping[str, Any]) -> Iterator[Account]:
+    """Yield the accounts of all lines, of the queues of schedules, and of each switch as a whole."""
+    for device, found in devices.items():
+        names = _names(network, device)
+        for kind, part in (("links", "line"), ("classes", "queue")):
+            for key, values in found[kind].items():
+                name = names.get(f"{kind} {key}")
+                account = _line(network.scenario, name or f"{device}: {kind} {key}", part, values)
+                # what has no name is a part of the switch, and is listed only if something is wrong with it
+                if name is not None or account.faults:
+                    yield account
+        yield _line(network.scenario, names.get("switch", device), "switch", found["switch"][device])
+
+
+def _names(network: Network, device: str) -> dict[str, str]:
+    """Return the names of the parts of a circuit switch or a panel, whose device is ``ocs`` and the switch's number."""
+    names = {}
+    for station in network.stations.values():
+        names[f"links {station.interface}|link"] = network.ports_to_hosts[station.name]
+        names[f"links {station.interface}|ingress"] = network.host_sides[station.name]
+    number = device.removeprefix("ocs")
+    if number.isdigit() and int(number) < len(network.switches):
+        names["switch"] = network.switches[int(number)]
+        names |= {f"links {line.number}": line.name for line in network.lines_at(int(number))}
+        names |= {f"classes {number}": schedule.name for number, schedule in network.classes.queued.items()}
+    return names
+
+
+def _line(scenario: Scenario, place: str, part: str, found: Mapping[str, Any]) -> Account:
+    """Return the account of a line, a queue or a switch from that of the kernel's module."""
+    frames = {name: found.get(name, (0, 0))[0] for name in ("entered", "made", "delivered", "ended")}
+    waiting = sum(found.get(name, (0, 0))[0] for name in ("queued", "flying"))
+    dropped = {reason: count[0] for reason, count in found["drops"].items()}
+    unexplained = explained.unexplained_on_lines(scenario, dropped)
+    return Account(place, part, **frames, waiting=waiting, dropped=dropped, unexplained=unexplained)
+
+
+def _host(network: Network, host: str, found: Mapping[str, Any]) -> Iterator[Account]:
+    """Yield the accounts of a host: the queue of each of its lines, IP, and its sockets."""
+    in_queues = 0
+    for station in network.stations_of(host):
+        queue = _own_queue(found, station)
+        in_queues += queue["dropped"]
+        if any(queue.values()):
+            yield Account(
+                network.host_sides[station.name], "queue", entered=sum(queue.values()), delivered=queue["sent"],
+                waiting=queue["waiting"], dropped={"queue": queue["dropped"]},
+            )  # fmt: skip
+
+    def count(name: str) -> int:
+        return int(found["counters"].get(name, 0))
+
+    wrong = explained.unexplained_in_hosts(network.scenario, count, in_queues)
+    delivered = count("Ip.InDelivers")
+    yield Account(
+        host, "host", entered=count("Ip.InReceives"), delivered=delivered + count("Ip.ForwDatagrams"),
+        # fragments that were put together are one packet from then on
+        ended=count("Ip.ReasmReqds") - count("Ip.ReasmOKs"),
+        dropped={name: count(name) for name in explained.IP_DROPS}, unexplained=wrong,
+    )  # fmt: skip
+    dropped = {name: count(name) for name in explained.SOCKET_DROPS}
+    of_tcp = sum(value for name, value in dropped.items() if name.startswith("Tcp"))
+    read = count("Tcp.InSegs") - of_tcp + count("Icmp.InMsgs") - count("Icmp.InErrors") + count("Udp.InDatagrams")
+    rest = delivered - read - sum(dropped.values())
+    # of datagrams that nobody has read the kernel tells bytes only
+    yield Account(
+        host, "sockets", entered=delivered, delivered=read, dropped=dropped, unexplained=wrong,
+        waiting=rest if found["sockets"] else 0,
+    )  # fmt: skip
+    vain = {name: count(name) for name in explained.SENDING_DROPS if name in wrong}
+    if vain:
+        yield Account(host, "sending", entered=sum(vain.values()), dropped=vain, unexplained=wrong)
+
+
+def _own_queue(found: Mapping[str, Any], station: Station) -> dict[str, int]:
+    """Return the frames that the queue of a host's line has sent, has dropped, and holds."""
+    queue = found["devices"][f"{station.label}-eth0"].get("qdisc", {})
+    return {name: queue.get(name, 0) for name in ("sent", "waiting", "dropped")}
+
+
+def _between(network: Network, counted: Mapping[str, Any]) -> list[Account]:
+    """Return the accounts of what devices hand over to each other, and what waits between them.
+
+    Between two devices frames may wait in the backlog of a processor, which tells only how many there are in all.
+    """
+    found = [*_cables(network, counted), *_into_ip(network, counted)]
+    room = counted["backlog"]["waiting"]
+    if all(account.missing >= 0 for account in found) and sum(account.missing for account in found) <= room:
+        found = [dataclasses.replace(account, waiting=account.missing) for account in found]
+    lost = {name: counted["backlog"][name] for name in ("dropped", "unresolved") if counted["backlog"][name]}
+    named = {"dropped": "backlog", "unresolved": "neighbour unknown"}
+    chosen = ("neighbour unknown",) if explained.decides(network.scenario) else ()
+    for name, frames in lost.items():
+        reasons = {named[name]: frames}
+        wrong = tuple(reason for reason in reasons if reason not in chosen)
+        found.append(Account("between devices", "hand-over", entered=frames, dropped=reasons, unexplained=wrong))
+    # a row for each host and trunk would say nothing but that all is well
+    return [account for account in found if account.waiting or account.faults or account.dropped]
+
+
+def _cables(network: Network, counted: Mapping[str, Any]) -> Iterator[Account]:
+    """Yield what passes from one device to another: between hosts and switches, and between switches."""
+    ports = {name: values for device in counted["devices"].values() for name, values in device["ports"].items()}
+    for station in network.stations.values():
+        port = ports.get(station.interface)
+        if port is None:
+            continue
+        host = counted["hosts"][station.host.of or station.name]
+        device = host["devices"][f"{station.label}-eth0"]
+        sent = device["qdisc"]["sent"] if "qdisc" in device else device.get("tx_packets", 0)
+        refused = {"backlog": device.get("tx_dropped", 0)}
+        yield Account(
+            network.host_sides[station.name], "hand-over", entered=sent, delivered=_frames(port, "entered"),
+            dropped={reason: value for reason, value in refused.items() if value}, unexplained=("backlog",),
+        )  # fmt: skip
+        yield Account(
+            network.ports_to_hosts[station.name], "hand-over", entered=_frames(port, "delivered"),
+            delivered=device.get("rx_packets", 0),
+        )  # fmt: skip
+    for trunk in network.trunks:
+        for one, other in (trunk.ports, trunk.ports[::-1]):
+            if one in ports and other in ports:
+                left, came = _frames(ports[one], "delivered"), _frames(ports[other], "entered")
+                yield Account(f"{one} to {other}", "hand-over", entered=left, delivered=came)
+
+
+def _frames(account: Mapping[str, Any], name: str) -> int:
+    return int(account.get(name, (0, 0))[0])
+
+
+def _into_ip(network: Network, counted: Mapping[str, Any]) -> Iterator[Account]:
+    """Yield what passes from a host's devices to its IP, unless the card merges frames or programs send other ones."""
+    if explained.decides(network.scenario):
+        return
+    for host, found in counted["hosts"].items():
+        if network.scenario.offload_of(host).gro:
+            continue
+        came = sum(device.get("rx_packets", 0) for device in found["devices"].values())
+        other = {
+            name: sum(device.get(name, 0) for device in found["devices"].values())
+            for name in ("rx_dropped", "rx_nohandler", "rx_otherhost_dropped")
+        }
+        yield Account(
+            host, "hand-over", entered=came, delivered=found["counters"].get("Ip.InReceives", 0),
+            dropped={name: value for name, value in other.items() if value}, unexplained=tuple(other),
+        )  # fmt: skip
