@@ -79,7 +79,7 @@ def test_all_frames_of_a_run_are_delivered(run_guest: Callable) -> None:
     seen = run_guest(scenario)
     found = accounts(scenario, seen.directory)
     assert faults(found.values()) == []
-    for place in (("a@a", "queue"), ("a@a", "line"), ("link", "line"), ("b@switch", "line"), ("b", "host")):
+    for place in (("a@a", "queue"), ("a@a", "line"), ("link", "line"), ("b@sw", "line"), ("b", "host")):
         assert (found[place].entered, found[place].delivered) == (1000, 1000), place
     assert found["b", "sockets"].delivered == 1000
 
@@ -106,33 +106,48 @@ def test_what_is_under_way_at_the_end_waits(run_guest: Callable) -> None:
     assert line.waiting == line.entered > 100
 
 
-#: Where frames are lost: the host and the command that make it so, and what the run says.
+INGRESS = "tc qdisc add dev b-eth0 clsact && tc filter add dev b-eth0 ingress"
+#: Where frames are lost: commands on hosts that make it so, and what the run says.
 BROKEN = {
-    "the backlog of a processor": ("b", "echo 1 > /proc/sys/net/core/netdev_max_backlog", r"backlog|device"),
-    "a filter before a host's IP": (
-        "b",
-        "tc qdisc add dev b-eth0 clsact && tc filter add dev b-eth0 ingress matchall action drop",
-        r"b \(hand-over\): 1000 frames came and are nowhere|b \(hand-over\) dropped 1000 frames",
+    "a filter before IP": (
+        [("b", f"{INGRESS} matchall action drop")],
+        r"b \(hand-over\): 1000 frames came and are nowhere",
     ),
-    "an address that is no longer the host's": (
-        "b",
-        "ip addr flush dev b-eth0; ip addr add 10.99.0.1/8 dev b-eth0",
-        r"b \(host\) dropped 1000 frames: Ip",
+    "another filter, that makes the port one at which nobody listens": (
+        [("b", f"{INGRESS} protocol ip matchall action pedit munge offset 22 u16 set 9")],
+        r"b \(sockets\) dropped 1000 frames: Udp.NoPorts",
     ),
-    "a neighbour whom nobody knows": ("a", "ip neigh flush all nud permanent", r"neighbour unknown|Ip.Out|nowhere"),
+    "a check of IP that nobody counts": (
+        [("b", "echo 1 > /proc/sys/net/ipv4/conf/all/rp_filter; ip route del 10.0.0.0/8")],
+        r"b \(host\) dropped 1000 frames: TcpExt.IPReversePathFilter",
+    ),
+    "a neighbour who does not answer": (
+        [
+            ("a", "ip neigh flush all nud permanent"),
+            ("b", "echo 8 > /proc/sys/net/ipv4/conf/all/arp_ignore"),
+        ],
+        r"dropped \d+ frames: neighbour unknown",
+    ),
+    "a neighbour with another address": (
+        [("a", "ip neigh replace 10.0.0.2 lladdr 02:00:00:00:99:99 nud permanent dev a-eth0")],
+        r"b \(hand-over\) dropped 1000 frames: rx_otherhost_dropped",
+    ),
+    "a card that is down": (
+        [("b", "ip link set b-eth0 down")],
+        r"sw \(switch\) dropped 1000 frames: device",
+    ),
     "the memory of the network": (
-        "b",
-        "echo 1 > /sys/module/ocs/parameters/wire_bytes",
-        r"dropped \d+ frames?: wire",
+        [("b", "echo 1 > /sys/module/ocs/parameters/wire_bytes")],
+        r"a@a \(line\) dropped 1000 frames: wire",
     ),
 }
 
 
 @pytest.mark.parametrize("place", BROKEN)
 def test_frames_that_are_lost_without_a_rule_are_an_error(place: str, run_guest: Callable) -> None:
-    host, command, said = BROKEN[place]
+    commands, said = BROKEN[place]
     scenario = pair()
-    seen = run_guest(scenario, before=[(host, command)])
+    seen = run_guest(scenario, before=commands)
     with pytest.raises(RunError, match=said):
         ledger.table(compile_network(scenario), seen.directory)
 

@@ -20,7 +20,7 @@ CHOSEN = frozenset({"port", "mtu", "hops", "nowhere"})
 #: Counters of IP that are packets which a host dropped.
 IP_DROPS = (
     "Ip.InHdrErrors", "Ip.InAddrErrors", "Ip.InUnknownProtos", "Ip.InDiscards", "Ip.ReasmFails", "IpExt.InNoRoutes",
-    "IpExt.InTruncatedPkts",
+    "IpExt.InTruncatedPkts", "TcpExt.IPReversePathFilter",
 )  # fmt: skip
 #: Counters of sockets that are packets which a host dropped after IP had delivered them.
 SOCKET_DROPS = (
