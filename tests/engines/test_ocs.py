@@ -36,6 +36,7 @@ CASES = places.tree() / "tests" / "queue_cases.json"
         "retcp",
         "version",
         "netlink",
+        "accounts",
         "life",
         "charge",
     ],

@@ -3,8 +3,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ocs_connection import Connection, port_name
 from ocs_steps import decoded
+
+
+def difference(account: dict[str, Any]) -> tuple[int, int]:
+    """Return the frames and bytes of an account that are nowhere; (0, 0) if it is balanced."""
+    there = [account.get(name, (0, 0)) for name in ("delivered", "ended", "queued", "flying")]
+    there += account["drops"].values()
+    come = [account.get(name, (0, 0)) for name in ("entered", "made")]
+    frames, size = (sum(count[i] for count in come) - sum(count[i] for count in there) for i in (0, 1))
+    return frames, size
 
 
 class Dumps(Connection):
@@ -26,6 +37,28 @@ class Dumps(Connection):
             elif name in plural and "slots" not in value:
                 key = value.pop("id", None)
                 out[plural[name]][port_name(value["ifindex"]) if key is None else key] = value
+        return out
+
+    def accounts(self) -> dict[str, dict[object, dict[str, Any]]]:
+        """Return where every frame has got to: the accounts of ``links``, ``classes``, ``ports`` and the ``switch``.
+
+        An account has ``entered``, ``made``, ``delivered``, ``ended``, ``queued``, ``flying``, each with frames and
+        bytes, and ``drops`` by reason; what is 0 is left out. For each account but that of a port, entered + made =
+        delivered + ended + queued + flying + the sum of drops; `difference` computes it. The keys of ``links`` are the
+        ids of internal links and, for the links of ports, (name of the port, ``link`` or ``ingress``). ``switch`` has
+        one account, by the name of the switch: the sum of all, with what has been removed.
+        """
+        out: dict[str, dict[object, dict[str, Any]]] = {"links": {}, "classes": {}, "ports": {}, "switch": {}}
+        for name, value in self._dump(accounts=True):
+            if name == "account":
+                out["switch"][self.ifname] = value
+            elif "account" in value and name == "port":
+                port = port_name(value["ifindex"])
+                out["ports"][port] = value["account"]
+                for end in ("link", "ingress"):
+                    out["links"][port, end] = value[end]["account"]
+            elif "account" in value:
+                out["classes" if name == "class" else "links"][value["id"]] = value["account"]
         return out
 
     def timetables(self) -> dict[int, list[dict[str, int]]]:

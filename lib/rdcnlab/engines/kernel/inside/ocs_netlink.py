@@ -12,15 +12,19 @@ from collections.abc import Iterator, Mapping
 
 _QUEUE_STATS = ("bytes packets max_bytes max_packets enqueued enqueued_bytes "
                 "drops_tail drops_pool drops_red marks")  # fmt: skip
+_REASONS = ("tail pool red dark port mtu wire down loss qdisc forged hops "
+            "device cut memory stopped nowhere removed")  # fmt: skip
+_PLACES = "entered made delivered ended queued flying"
 Spec = Mapping[str, tuple[int, str]]
 SPEC: Mapping[str, Spec] = {
     "message": {"ifindex": (1, "u32"), "link": (2, "link"), "pool": (3, "pool"), "port": (4, "port"),
                 "class": (5, "class"), "rule": (6, "rule"), "fdb": (7, "fdb"), "epoch": (8, "uint"),
-                "seed": (9, "uint"), "steps": (10, "flag")},
+                "seed": (9, "uint"), "steps": (10, "flag"), "accounts": (11, "flag"),
+                "account": (12, "account")},
     "link": {"id": (1, "u16"), "rate": (2, "uint"), "overhead": (3, "u32"), "delay": (4, "uint"),
              "queue": (5, "queue"), "tx_packets": (6, "uint"), "tx_bytes": (7, "uint"), "port": (8, "u32"),
              "drops": (9, "uint"), "steps": (10, "steps"), "seed": (11, "uint"), "faults": (12, "faults"),
-             "dev": (13, "u32"), "flood": (14, "u8")},
+             "dev": (13, "u32"), "flood": (14, "u8"), "account": (15, "account")},
     "steps": {"form": (1, "u8"), "count": (2, "u32"), "first": (3, "u32"), "bytes": (4, "u32"), "data": (5, "binary")},
     "faults": {"loss": (1, "u32"), "good_bad": (2, "u32"), "bad_good": (3, "u32"), "loss_good": (4, "u32"),
                "loss_bad": (5, "u32"), "corrupt": (6, "u32"), "duplicate": (7, "u32"), "jitter": (8, "uint"),
@@ -35,7 +39,7 @@ SPEC: Mapping[str, Spec] = {
     "port": {"ifindex": (1, "u32"), "link": (2, "link"), "number": (3, "u16"), "rx_packets": (4, "uint"),
              "rx_bytes": (5, "uint"), "drops": (6, "uint"), "tx_drops": (7, "uint"),
              "ingress": (8, "link"), "flood": (9, "u8"), "notify": (10, "notify"), "hops_max": (11, "u32"),
-             "trail": (12, "uint"), "hops": (13, "u32")},
+             "trail": (12, "uint"), "hops": (13, "u32"), "account": (14, "account")},
     "notify": {"class": (1, "u16"), "dst": (2, "raw"), "mac": (3, "raw"), "src": (4, "raw"),
                "delay": (5, "uint"), "inband": (6, "u8"), "prefix": (7, "raw"), "prefix_len": (8, "u8"),
                "tdn": (9, "u8"), "sent": (10, "uint"), "drops": (11, "uint")},
@@ -43,7 +47,7 @@ SPEC: Mapping[str, Spec] = {
               "slots": (5, "slots"), "slot_count": (7, "u16"), "slot_now": (8, "u16"),
               "target": (9, "u16"), "packets": (10, "uint"), "bytes": (11, "uint"),
               "drops_dark": (12, "uint"), "echo": (13, "echo"), "versions": (14, "u8"),
-              "version": (15, "u8"), "versioned": (16, "uint")},
+              "version": (15, "u8"), "versioned": (16, "uint"), "account": (17, "account")},
     "echo": {"class": (1, "u16"), "tdn": (2, "u8"), "in_advance": (3, "uint"), "marks": (4, "uint")},
     "slots": {"slot": (6, "slot")},
     "slot": {"duration": (1, "uint"), "target": (2, "u16"), "tdn": (3, "u8"), "voq_bytes": (4, "u32"),
@@ -52,6 +56,8 @@ SPEC: Mapping[str, Spec] = {
              "src": (5, "raw"), "src_len": (6, "u8"), "dst": (7, "raw"), "dst_len": (8, "u8"),
              "sport": (9, "be16"), "dport": (10, "be16"), "any": (11, "flag")},
     "fdb": {"mac": (1, "raw"), "port": (2, "u32")},
+    "account": {**{name: (1 + i, "count") for i, name in enumerate(_PLACES.split())}, "drops": (7, "reasons")},
+    "reasons": {name: (1 + i, "count") for i, name in enumerate(_REASONS.split())},
 }  # fmt: skip
 """Attribute sets: name -> (number, type); a type that is no scalar names a set."""
 
@@ -138,7 +144,8 @@ def walk(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, bytes]]:
 def decode(spec: str, data: bytes) -> dict[str, object]:
     """Return the attributes of a set by name.
 
-    Nested sets become dictionaries, the slots of a timetable become a list of dictionaries, addresses become text.
+    Nested sets become dictionaries, the slots of a timetable become a list of dictionaries, addresses become text,
+    numbers of frames become pairs of frames and bytes.
     """
     names = {number: (name, kind) for name, (number, kind) in SPEC[spec].items()}
     out: dict[str, object] = {}
@@ -150,6 +157,8 @@ def decode(spec: str, data: bytes) -> dict[str, object]:
             out[name] = decode(kind, payload)
         elif kind == "binary":
             out[name] = payload
+        elif kind == "count":
+            out[name] = struct.unpack("=QQ", payload)
         elif kind == "flag":
             out[name] = True
         elif kind == "raw":
