@@ -6,9 +6,8 @@ import time
 from pathlib import Path
 
 from hops import EXPERIMENTAL, frame, raw
-from lab import Net, burst, equal, inside, main, sh
+from lab import Net, burst, equal, gone, inside, line, main, sh
 from life import kernel_log
-from lines import gone, line
 from notify import follow, forge
 from ocs import BYPASS, DARK, slot
 from ocs_dumps import difference

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links that Linux's queueing disciplines serve, by devices of the kind ocs_line."""
 
+import contextlib
 import hashlib
 import random
 import socket
 import time
 
-from lab import Net, Trace, Transfer, burst, equal, inside, main, sh
+from accounts import check, lost, places
+from lab import HEADERS, TIMER, Net, Trace, Transfer, burst, equal, gone, inside, line, main, punctual, sh
 from life import kernel_log
 from netlink import os_error
 from ocs import DARK, slot
@@ -19,18 +21,6 @@ MS = 10**6
 
 #: A table of 16 places: packets and the holes that choke makes among them fill it.
 CHOKE = "choke limit 15 bandwidth 1mbit min 5 max 14 burst 8 probability 0.02"
-
-
-def line(name: str = "line0", qdisc: str = "", mtu: int = 1500) -> str:
-    """Make a line device, with a discipline; return its name."""
-    chosen = [f"tc qdisc replace dev {name} root {qdisc}"] if qdisc else []
-    sh(f"ip link del {name} 2> /dev/null || true", f"ip link add {name} mtu {mtu} type ocs_line", *chosen)
-    return name
-
-
-def gone(*names: str) -> None:
-    """Delete line devices."""
-    sh(*[f"ip link del {name}" for name in names or ["line0"]])
 
 
 def through(net: Net, **link: object) -> None:
@@ -49,6 +39,7 @@ def story(net: Net, seed: int) -> list[tuple[object, ...]]:
         net.ocs.port_set(f"p{i}", ingress={"rate": 2 * 10**7})
     socks = [net.udp(i) for i in range(2)]
     with Trace("ocs_enqueue", "ocs_dequeue", "ocs_drop") as rows:
+        punctual()
         for _ in range(300):
             for sock in socks:
                 burst(sock, 2, rng.randrange(4), rng.choice((100, 500, 976, 976, 1476)))
@@ -79,6 +70,70 @@ def case_bfifo_is_the_built_in_queue_to_the_nanosecond() -> str:
     equal(len(seen[0]) > 900 and drops > 50, True, f"{len(seen[0])} events, {drops} drops")
     equal(seen[1], seen[0], "with bfifo")
     return f"{len(seen[0])} events, {drops} drops"
+
+
+def case_a_device_has_no_timer_in_vain() -> str:
+    """A link's timer fires at the same instants with bfifo as with limit_bytes: others may have some slack.
+
+    TCP's timer for compressed acknowledgments has 100 us, and fires with any other timer that comes in this time.
+    """
+    seen = []
+    for device in (False, True):
+        with Net(2) as net:
+            through(net, rate=10**7, delay=50_000, dev=line(qdisc="bfifo limit 90000") if device else None)
+            out, sink, rng = net.udp(0), net.udp(1, 9), random.Random(2)
+            with Trace(TIMER, "ocs_dequeue") as rows:
+                punctual()
+                for _ in range(200):
+                    burst(out, 1, rng.choice((1, 1, 2, 5)), L)
+                    time.sleep(rng.choice((0.0003, 0.002, 0.01)))
+            sink.close()
+            begin = [r["t"] for r in rows if r["event"] == "ocs_dequeue"]
+            fired: dict[int, list[int]] = {}
+            for row in rows:
+                if row["event"] == TIMER:
+                    fired.setdefault(row["function"], []).append(row["now"] - begin[0])
+            # the timer of links is the one that fires where most frames begin
+            seen.append(max(fired.values(), key=lambda times: len({t - begin[0] for t in begin} & set(times))))
+            if device:
+                gone()
+    equal(len(seen[0]) > 400, True, f"{len(seen[0])} instants")
+    equal(seen[1], seen[0], "instants with bfifo")
+    return f"{len(seen[0])} instants"
+
+
+#: Disciplines in their usual form, and what lets none of them drop 25 frames of two flows that arrive at once.
+ROOMY = ("bfifo limit 100000", "pfifo limit 100", "choke limit 1000 bandwidth 1mbit min 800 max 900 probability 0.02",
+         "cake rtt 10s", "codel limit 100 target 1s", "ets bands 3", "fq", "fq maxrate 400kbit", "fq_codel target 1s",
+         "fq_pie target 1s", "hhf", "pie target 1s", "prio",
+         "red limit 400000 min 300000 max 390000 avpkt 1000 probability 0.02", "sfb", "sfq", "drr")  # fmt: skip
+
+
+def case_all_that_a_discipline_has_room_for_arrives() -> str:
+    """Each discipline passes 25 frames of two hosts, each flow in order, also those that orphan frames."""
+    for qdisc in ROOMY:
+        with Net(3) as net:
+            through(net, rate=10**6, dev=line(qdisc=qdisc))
+            sink = net.udp(2, 9)
+            socks = [net.udp(i) for i in range(2)]
+            for n in range(25):
+                socks[n % 2].sendto(bytes([n % 2, n]) + bytes(L - HEADERS - 2), ("10.0.0.3", 9))
+            time.sleep(1)
+            sink.setblocking(False)
+            got = []
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    got.append(tuple(sink.recv(2000)[:2]))
+            # drr without a class has no room at all: it loses what it cannot classify, and its drops are counted
+            frames = 0 if qdisc == "drr" else 25
+            for host in range(2):
+                mine = [n for who, n in got if who == host]
+                equal(mine, list(range(host, frames, 2)), f"frames of h{host} through {qdisc}")
+            account = check(net)["links"][0]
+            equal(places(account, "entered", "delivered"), [(25, 25 * L), (frames, frames * L)], qdisc)
+            lost(account, **({} if frames else {"qdisc": 25}))
+            gone()
+    return f"{len(ROOMY)} disciplines"
 
 
 def case_rate_steps_and_delay_are_the_links() -> str:
