@@ -134,7 +134,7 @@ class Comparison(Item):
         if is_laboratory(architecture):
             workloads, limit = laboratories.workloads(architecture, load, drawn), laboratories.LIMIT
         else:
-            workloads = [{"name": "w", "arrivals": {"load": f"{load} %"}, **drawn}]
+            workloads = [{"name": "w", "arrivals": {"load": f"{load} %", "counts": "uncut"}, **drawn}]
         known = (self.racks, self.hosts, architecture, day)
         data: dict[str, Any] = {
             "network": _NETWORKS.get(known) or self.network(architecture, day),
