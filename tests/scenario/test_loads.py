@@ -48,7 +48,7 @@ def scenario(*, network: Any = FABRIC, limit: str = "1 s", seed: int = 1, **fiel
 @pytest.mark.parametrize("name", [*distributions(), *OWN])
 @pytest.mark.parametrize("cut", CUTS)
 def test_20000_draws_of_every_distribution_and_cut_have_the_mean_that_a_load_uses(name: str, cut: int | None) -> None:
-    """Draws are spread evenly over the distribution, one in each of 20 000 equal parts, so that 2 % leaves no chance."""
+    """One draw in each of 20 000 equal parts of the distribution, so that 2 % leaves nothing to chance."""
     sizes = sizes_named(name)
     part = FINE // DRAWS
     drawn = [sizes.at(part * number + draw(1, f"{name} {number}", part - 1)) for number in range(DRAWS)]

@@ -78,15 +78,29 @@ def _offered(scenario: Scenario) -> Iterator[Offered]:
         pairs = pairs_of(workload, network, scenario.seed)
         shares = line_shares(workload, network, pairs)
         lines, rate = loaded_lines(workload, network, shares)
-        bits = 8 * wire_bytes(workload, network) * sum(shares[line] for line in lines)
+        sizes = _wire_sizes(workload, network, flows)
+        by_size = line_shares(workload, network, Pairs([(flow.src, flow.dst) for flow in flows], sizes))
         yield Offered(
             workload=workload.name,
             lines=_in_words(workload, lines),
             stated=None if arrivals.load is None else arrivals.load / 1e6,
-            mean=bits * NS_PER_S / (_time(workload, network, pairs) * rate),
-            drawn=_bits(workload, network, flows, lines) * NS_PER_S / (_span(workload, flows) * rate),
+            mean=mean_rate(workload, network, pairs) * sum(shares[line] for line in lines) / rate,
+            drawn=drawn_rate(workload, network, flows) * sum(by_size.get(line, 0.0) for line in lines) / rate,
             flows=len(flows),
         )
+
+
+def mean_rate(workload: Workload, network: Network, pairs: Pairs) -> float:
+    """Return the rate (bit/s) at which a workload's flows begin in the mean, with the headers of their frames."""
+    return 8 * wire_bytes(workload, network) * NS_PER_S / _time(workload, network, pairs)
+
+
+def drawn_rate(workload: Workload, network: Network, flows: Sequence[Flow]) -> float:
+    """Return the same of the flows that are drawn, from the start of the workload to the last arrival."""
+    last = flows[-1].start - workload.start
+    # the first of a Poisson process comes after a time that is drawn, the first of an interval at once
+    span = last + (workload.arrivals.interval or 0)
+    return 8 * sum(_wire_sizes(workload, network, flows)) * NS_PER_S / max(span, 1)
 
 
 def _time(workload: Workload, network: Network, pairs: Pairs) -> float:
@@ -101,19 +115,10 @@ def _time(workload: Workload, network: Network, pairs: Pairs) -> float:
     return (arrivals.poisson or arrivals.interval or 0) / together
 
 
-def _bits(workload: Workload, network: Network, flows: Sequence[Flow], lines: Sequence[Line]) -> float:
-    """Return the bits of flows on lines, with the headers of their frames."""
+def _wire_sizes(workload: Workload, network: Network, flows: Sequence[Flow]) -> list[int]:
+    """Return the bytes of flows on the wire, with the headers of their frames."""
     payload, headers = network.mtu - TCP_HEADERS, TCP_HEADERS + network.overhead
-    sizes = [workload.rounds * (flow.size + -(-flow.size // payload) * headers) for flow in flows]
-    shares = line_shares(workload, network, Pairs([(flow.src, flow.dst) for flow in flows], sizes))
-    return 8 * sum(sizes) * sum(shares.get(line, 0.0) for line in lines)
-
-
-def _span(workload: Workload, flows: Sequence[Flow]) -> int:
-    """Return the ns from the start of a workload to its last arrival, or as long as that stands for."""
-    last = flows[-1].start - workload.start
-    # the first of a Poisson process comes after a time that is drawn, the first of an interval at once
-    return last + (workload.arrivals.interval or 0) or 1
+    return [workload.rounds * (flow.size + -(-flow.size // payload) * headers) for flow in flows]
 
 
 def _in_words(workload: Workload, lines: Sequence[Line]) -> str:
