@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from rdcnlab.analysis import bounds, updates
+from rdcnlab.fields.errors import InputError
 from rdcnlab.papers.dogar import space
 from rdcnlab.runs.frame import Runs
 
@@ -49,6 +50,18 @@ def test_retransmissions_count_from_update_to_update() -> None:
     found = updates.retransmissions.__wrapped__(given, 10**9, 10**9)
     assert found["value"].tolist() == [3, 0, 1]
     assert set(zip(found["cc"], found["seed"], strict=True)) == {("dctcp", 5)}
+
+
+def test_events_of_packets_that_may_have_several_segments_are_not_counted_as_segments() -> None:
+    given = Given(events=[{"t_ns": 10**9, "event": "retransmit"}])
+    assert updates.retransmitted.__wrapped__(given)["value"].tolist() == [1]
+    given.scenario = given.scenario.with_(offload={"tso": "64000 B"})
+    for count in (
+        lambda: updates.retransmitted.__wrapped__(given),
+        lambda: updates.retransmissions.__wrapped__(given, 10**9, 0),
+    ):
+        with pytest.raises(InputError, match="offload.tso: with packets of up to 64000 B.* do not count segments"):
+            count()
 
 
 def test_throughput_is_payload_where_data_enter() -> None:

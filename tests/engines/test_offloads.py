@@ -109,3 +109,25 @@ def test_a_flow_of_an_older_kernel_beside_a_stock_one(run_guest: RunGuest) -> No
     for host, permitted in (("h1", False), ("h3", True)):
         frames = (seen.directory / f"{host}.pcapng").read_bytes()
         assert (bytes([4, 2, 8, 10]) in frames) == permitted
+
+
+@pytest.mark.parametrize("tso", [0, 65_535])
+def test_retransmissions_are_segments_in_flows_and_packets_in_events(run_guest: RunGuest, tso: int) -> None:
+    """A packet of at most `tso` bytes has as many segments as frames; without TSO each packet is one.
+
+    The window is lost at once, in the dark, so that whole packets are retransmitted after the timeout: one segment for
+    each frame that was lost.
+    """
+    slots = [["400 us", "link"], ["150 ms", "dark"], ["5 s", "link"]]
+    flow = scenario().to_dict()["flows"][0] | {"path": slots}
+    lossy = scenario(flows=[flow], offload={"tso": tso})
+    seen = run_guest(lossy, commands=[("a", "nstat -asz | awk '/TcpRetransSegs/ {print $2}'")])
+    events = seen.tables["events"]
+    values = events.loc[events["event"] == "retransmit", "value"]
+    packets, segments = len(values), int(seen.tables["flows"]["retransmits"][0])
+    assert segments == int(seen.answers[0]) == (events["event"] == "drop_dark").sum()
+    assert packets == values.sum() > 0
+    if tso:
+        assert packets < segments <= packets * -(-tso // SEGMENT)
+    else:
+        assert packets == segments

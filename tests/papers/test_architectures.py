@@ -19,6 +19,7 @@ from rdcnlab.papers.tdtcp.rankings import HELD_OUT, statistics_of
 from rdcnlab.papers.verdicts import Verdict, judge
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
+from rdcnlab.system import places
 
 
 def test_every_architecture_has_the_same_flows_and_can_be_planned() -> None:
@@ -50,6 +51,43 @@ def test_loads_are_those_of_web_search() -> None:
     assert {case[2] for case in item.cases if case[1] == "web-search"} == {10, 30, 60}
     assert {case[2] for case in item.cases if case[1] != "web-search"} == {30}
     assert len(item.cases) == len(set(item.cases)) == 4 * 5 + 2 * 2
+
+
+def test_documents_and_titles_have_the_loads_that_flows_offer_not_those_that_are_stated() -> None:
+    """Of the scenarios of the shipped runs, whose flows are drawn again here."""
+    item = tdtcp.architectures(profile="paper", transports=["cubic"])
+    offered = item.offered()
+    hashes = {row.hash for row in Shipped()}
+    assert {scenario.hash for scenario in item.scenarios()} <= hashes
+    # all networks have the same flows
+    assert (
+        offered.drop(columns="architecture").round(3).drop_duplicates().groupby(["workload", "load"]).size() == 1
+    ).all()
+    findings = (places.tree() / "docs" / "findings" / "tdtcp.md").read_text()
+    own = tdtcp.five(profile="paper", transports=["cubic"]).offered().groupby(["workload", "load"])["drawn"]
+    titles = {"web-search": "web search", "data-mining": "data mining", "hadoop": "Hadoop"}
+    for (name, load), row in offered.groupby(["workload", "load"]).first().iterrows():  # type: ignore[misc]
+        drawn = f"{row['drawn']:.1f} ({row['least']:.1f} to {row['most']:.1f})"
+        there = f" {own.min()[name, load]:.1f} to {own.max()[name, load]:.1f}" if (name, load) in own.groups else ""
+        assert f"| {titles[name]} | {load} | {row['mean']:.1f} | {drawn} |{there} |" in findings
+    readme = (places.tree() / "README.md").read_text()
+    assert "Load of web search: 11.7 % of the sending hosts' lines, 9.7 to 13.5 % by seed" in readme
+    assert "30 % load" not in readme
+    assert item.labels()["web-search", 30] == "web-search, 11.7 %"
+
+
+def test_the_load_of_the_papers_own_networks_is_that_of_their_ways() -> None:
+    """On carpa one pair sends over 100 Mb/s: the bytes of its flows on the wire until the last arrival."""
+    item = tdtcp.five(profile="paper", architectures=["carpa"], transports=["cubic"], workloads=["hadoop"])
+    (row,) = item.offered().to_dict("records")
+    loads = []
+    for scenario in item.scenarios():
+        frames = [-(-flow.size // (scenario.network.mtu - 52)) for flow in scenario.flows]
+        overhead = 52 + scenario.network.overhead
+        wire = sum(flow.size + count * overhead for flow, count in zip(scenario.flows, frames, strict=True))
+        loads.append(100 * 8e9 * wire / scenario.flows[-1].start / 1e8)
+    assert row["drawn"] == pytest.approx(sum(loads) / 5)
+    assert (row["least"], row["most"]) == (pytest.approx(min(loads)), pytest.approx(max(loads)))
 
 
 @pytest.mark.usefixtures("fake_engine")

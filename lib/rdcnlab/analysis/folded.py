@@ -16,6 +16,7 @@ import pandas as pd
 from rdcnlab.analysis import figures, tables, weeks
 from rdcnlab.analysis.intervals import Estimate, over_seeds
 from rdcnlab.analysis.measured import means
+from rdcnlab.analysis.updates import need_packets_of_one_segment
 from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.once import for_each_run
@@ -197,9 +198,10 @@ def quiet_shares(counts: Mapping[str, pd.DataFrame]) -> dict[str, Estimate]:
 
 
 def retransmissions_for_each_loss(cases: Iterable[Case]) -> dict[str, float]:
-    """Return by case the number of retransmissions for each packet that a queue drops; NaN without a drop."""
+    """Return by case the number of retransmitted segments for each packet that a queue drops; NaN without a drop."""
     ratios = {}
     for name, runs, _ in cases:
+        need_packets_of_one_segment(runs)
         events = runs.events["event"]
         lost = int(events.str.startswith("drop").sum())
         ratios[name] = int((events == "retransmit").sum()) / lost if lost else float("nan")

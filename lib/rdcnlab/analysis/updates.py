@@ -18,6 +18,7 @@ import pandas as pd
 from rdcnlab.analysis import reordering, tables
 from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import difference, means
+from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.frame import Runs, variants
 from rdcnlab.runs.once import for_each_run
 from rdcnlab.scenario import Scenario
@@ -33,7 +34,7 @@ _WHOLE = -1.0
 
 @for_each_run
 def retransmissions(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
-    """Count the retransmissions of all flows in each interval.
+    """Count the segments of all flows that are retransmitted in each interval.
 
     Parameters
     ----------
@@ -44,6 +45,7 @@ def retransmissions(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
     from_ns : int
         Start of the first interval. Intervals that do not end before the limit are left out.
     """
+    need_packets_of_one_segment(runs)
     indices, times = runs.event_times("retransmit")
     number = (times - from_ns) // width_ns
     begins = np.searchsorted(indices, np.arange(len(runs) + 1))
@@ -53,6 +55,22 @@ def retransmissions(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
         of_run = number[begin:end]
         parts.append(np.bincount(of_run[(of_run >= 0) & (of_run < count)], minlength=count).astype(float))
     return _labelled(_intervals(parts), runs)
+
+
+def need_packets_of_one_segment(runs: Runs) -> None:
+    """Raise InputError if a packet of the runs may have several segments.
+
+    The event ``retransmit`` is one of packets, and numbers of retransmissions here are those of segments; see
+    `rdcnlab.engines.schema`.
+    """
+    for run in runs:
+        tso = max((run.scenario.offload_of(flow.src).tso for flow in run.scenario.flows), default=0)
+        if tso:
+            reason = (
+                f"with packets of up to {tso} B an event 'retransmit' may stand for several segments, so events do not "
+                "count segments; set it to 0 B, or take retransmits of the table flows"
+            )
+            raise InputError.of("offload.tso", f"{tso} B", "0 B", reason=reason)
 
 
 @for_each_run
@@ -124,7 +142,8 @@ def lost(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
 
 @for_each_run
 def retransmitted(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
-    """Count the retransmissions of all flows in each run, from an instant on."""
+    """Count the segments of all flows that are retransmitted in each run, from an instant on."""
+    need_packets_of_one_segment(runs)
     return _counted(runs, ("retransmit",), from_ns)
 
 

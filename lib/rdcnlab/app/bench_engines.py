@@ -13,6 +13,7 @@ from pathlib import Path
 from rdcnlab.app.bench_rounds import Load, Row, Say, row, silent
 from rdcnlab.engines import Outcome, get_engine
 from rdcnlab.engines.kernel import cores
+from rdcnlab.engines.ns3 import build as ns3_build
 from rdcnlab.papers.vargas.space import Setting, scenario
 from rdcnlab.scenario import Scenario
 
@@ -24,7 +25,8 @@ def compare(length_s: int, say: Say = silent) -> Iterator[Row]:
     """Yield what a run of the setting costs on each engine, and the ratio; rows are as in `rdcnlab.app.bench`.
 
     Times are wall-clock times of a whole run on the same core, set-up included. ns-3 runs once, because it takes two
-    minutes and more for a virtual second. The kernel runs before and after it, so the ratio has two values.
+    minutes and more for a virtual second, as its wheel is built: the row of the ratio says how. The kernel runs before
+    and after it, so the ratio has two values.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ def compare(length_s: int, say: Say = silent) -> Iterator[Row]:
     yield row(f"ns3: {what}: wall clock", [ns3_s], "s", other=other)
     yield row(f"ns3: {what}: memory", [ns3_mb], "MB", other=other)
     yield row(
-        "ns3 over kernel, wall clock",
+        f"ns3 ({ns3_build.words()}) over kernel, wall clock",
         [ns3_s / before_s, ns3_s / after_s],
         "",
         at_least=15,

@@ -215,7 +215,7 @@ def simulated(say: Say) -> Iterator[Row]:
     yield rounds.row("ns3: events a second", lambda t: events / t["ns-3"], "1/s")
     yield rounds.row("ns3: data packets a second, set-up not", lambda t: packets / t["ns-3"], "1/s")
     yield rounds.row("kernel: data packets a second, same scenario", speed, "1/s")
-    yield rounds.row("kernel over ns3", lambda t: speed(t) * t["ns-3"] / packets, "", ratio=True)
+    yield rounds.row(f"kernel over ns3 ({ns3_build.words()})", lambda t: speed(t) * t["ns-3"] / packets, "", ratio=True)
 
 
 def _packets(scenario: Scenario) -> int:

@@ -206,7 +206,7 @@ def _ns3() -> tuple[bool, str, str]:
     if not shutil.which(ns3.COMPILER):
         return False, f"missing: {ns3.COMPILER}; only engine: ns3 needs it", ns3.REMEDY
     compiled = "models compiled" if ns3.find() else "models will be compiled at the first run, in about a minute"
-    return True, f"ns-3 {wheel.version}, {ns3.compiler()}; {compiled}", ""
+    return True, f"ns-3 {wheel.version}, {wheel.build}; {ns3.compiler()}; {compiled}", ""
 
 
 def _p4c() -> tuple[bool, str, str]:

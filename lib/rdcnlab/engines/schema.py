@@ -9,10 +9,12 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     ``fct_s`` is ``end_s - start_s``, from the initiator's call to connect to the last byte at the receiver. ``end_s``
     and ``fct_s`` are null for a flow that did not finish, and for bursts of datagrams. Datagrams with a rate, or
     without flows of another protocol, have the end of their sending as ``end_s``, or that of the run. ``start_s`` is
-    null if the flow was to start after another one that did not end. ``received_B`` is payload.
-    ``retransmits`` counts segments, ``timeouts`` counts expiries of the RTO; both are null unless the flow is TCP. The
-    programs of ``quic`` report no times and no bytes. There ``fct_s`` is the time from the start of the client to its
-    end, and ``received_B`` is the flow's size or 0.
+    null if the flow was to start after another one that did not end. ``received_B`` is payload. ``retransmits`` counts
+    segments that TCP sent again, of one MSS at most, as Linux's ``RetransSegs`` does: on the line each is a frame. The
+    event ``retransmit`` counts packets, which are the same without `Offload.tso`, and fewer with it. ``timeouts``
+    counts expiries of the RTO. Both are null unless the flow is TCP. The programs of ``quic`` report no times and no
+    bytes. There ``fct_s`` is the time from the start of the client to its end, and ``received_B`` is the flow's size or
+    0.
 ``throughput``, one row for each bin, place and flow
     ``where`` is a link of the network or ``receiver``. A link counts bytes on the wire (overhead included) at the end
     of serialisation. ``receiver`` counts TCP payload, retransmissions included, when it leaves for the receiver. Each
@@ -33,7 +35,10 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``, ``drop_wire``,
     ``drop_down``, ``drop_loss``, ``drop_aqm``, ``drop_forged``, ``drop_hops``: a packet is lost (``link`` is the link,
     the port to the host, the schedule if its queue did not accept the packet, or ``dark``; ``value`` is its bytes).
-    ``retransmit``: a flow sends a segment again; ``value`` is 1.
+    ``retransmit``: TCP hands a packet to the network card again; ``value`` is 1. Without `Offload.tso` a packet is one
+    segment, and a flow has as many of these events as ``retransmits``. With it a packet of at most so many bytes has up
+    to as many segments as the card cuts from it, so there are fewer events than ``retransmits``: the kernel does not
+    record how many segments each has. Drops count frames, as ``retransmits`` does.
     ``discard``, with ``probes.discards`` only: a receiver discards a segment with an old timestamp (PAWS); ``flow`` is
     null, because the kernel does not say whose it is, and ``value`` is 1.
     ``duplicates``, with ``probes.acks`` only: start of a run of ``value`` ACKs that acknowledge nothing new.

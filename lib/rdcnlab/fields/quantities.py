@@ -174,6 +174,19 @@ def canonical_fields(part: Frozen) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in later or value != later[name]}
 
 
+def is_canonical(kind: type[Frozen], data: Any) -> bool:
+    """Return whether plain data of a part are canonical.
+
+    Such data have each field that they always have, and no field `omit_default` at its default.
+    """
+    if not isinstance(data, Mapping):
+        return False
+    later = dict(_later(kind))
+    return data.keys() >= kind.model_fields.keys() - later.keys() and all(
+        name not in data or data[name] != default for name, default in later.items()
+    )
+
+
 @functools.cache
 def _later(kind: type[Frozen]) -> tuple[tuple[str, Any], ...]:
     """Return names and defaults of the fields marked `omit_default`; cached, because every part needs them."""
@@ -226,8 +239,9 @@ def quantity(kind: Quantity, low: int, high: int) -> tuple[Any, ...]:
     return BeforeValidator(_reader(kind)), AfterValidator(check), PlainSerializer(_writer(kind)), described
 
 
-#: Keys of the JSON schema that only our reference reads: the allowed values in words, and the unit in code.
-ALLOWED, UNIT = "x-allowed", "x-unit"
+#: Keys of the JSON schema that only our reference reads: the allowed values in words, the unit in code, and the default
+#: of files where that of canonical data is another one.
+ALLOWED, UNIT, DEFAULT = "x-allowed", "x-unit", "x-default"
 
 
 @dataclass(frozen=True, eq=False)  # marks of types must have a hash

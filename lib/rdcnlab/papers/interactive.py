@@ -43,6 +43,8 @@ class Interactive:
         The column that has a colour.
     metrics : dict of str to Metric
         The numbers by column.
+    note : str
+        A sentence about what is shown first, for below its table.
     """
 
     title: str
@@ -52,6 +54,7 @@ class Interactive:
     chosen: Mapping[str, str]
     series: str
     metrics: Mapping[str, Metric]
+    note: str = ""
 
     def data(self) -> dict[str, Any]:
         """Return the content of the page as plain data.
@@ -79,7 +82,7 @@ class Interactive:
         looks = figures.looks(values[self.series])
         return {
             "title": self.title,
-            "says": self.says,
+            "says": " ".join(filter(None, [self.says.strip(), self.note])),
             "sides": [
                 {"title": title, "values": values[key], "chosen": self.chosen.get(key, "")}
                 for key, title in self.sides.items()
@@ -96,7 +99,7 @@ class Interactive:
     def markdown(self, metric: str) -> str:
         """Return one metric of what is shown first as a table: the first side in rows, the series in columns.
 
-        Half of the 95 % interval stands after ``±`` if there are several seeds.
+        Half of the 95 % interval stands after ``±`` if there are several seeds. The note is below the table.
         """
         first = next(iter(self.sides))
         shown = self.totals
@@ -112,7 +115,7 @@ class Interactive:
         for row in dict.fromkeys(shown[first]):
             cells = [_words(stats.loc[(row, name)]) if (row, name) in stats.index else "" for name in names]
             lines.append(f"| {row} | {' | '.join(cells)} |")
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *(["", self.note] if self.note else [])]) + "\n"
 
 
 def _words(stats: pd.Series[float]) -> str:

@@ -14,6 +14,8 @@ from rdcnlab.scenario.elements import Port
 from rdcnlab.scenario.flow import NEED_ECN
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME
+from rdcnlab.scenario.workloads.arrivals import UNCUT
+from rdcnlab.scenario.workloads.offered import percent
 
 if TYPE_CHECKING:
     from rdcnlab.scenario.elements import Link
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 #: Full frames that a queue needs at least where packets arrive faster than they leave: a sender's first window has ten
 #: segments (RFC 6928).
 _LEAST_FRAMES = 10
+#: Share of a stated load that flows offer at least, where there is no caution.
+_NEARLY = 0.98
 #: Disciplines that mark unless they are told not to.
 _MARKING = ("cake", "fq_codel")
 
@@ -52,7 +56,9 @@ class Caution:
 
 
 def cautions(scenario: Scenario) -> tuple[Caution, ...]:
-    """Return the cautions on a scenario; none for a P4 program or a controller of the user's own, which chooses ways.
+    """Return the cautions on a scenario.
+
+    A P4 program or a controller of the user's own chooses ways, so with them there are only cautions on loads.
 
     Examples
     --------
@@ -62,10 +68,30 @@ def cautions(scenario: Scenario) -> tuple[Caution, ...]:
     >>> caution.field, caution.cure
     ('flows.f.cc', 'Set ecn_threshold of its links (bottleneck), such as 100 kB')
     """
+    loads = tuple(_uncut_loads(scenario))
     if scenario.switch.program is not None or scenario.switch.controller is not None:
-        return ()
-    found = [*_no_marks(scenario), *_no_flags(scenario), *_buffers(scenario), *_no_room(scenario), *_detours(scenario)]
+        return loads
+    found = [
+        *_no_marks(scenario),
+        *_no_flags(scenario),
+        *_buffers(scenario),
+        *_no_room(scenario),
+        *_detours(scenario),
+        *loads,
+    ]
     return tuple(dict.fromkeys(found))
+
+
+# Loads ---------------------------------------------------------------------------------------------------------------
+
+
+def _uncut_loads(scenario: Scenario) -> Iterator[Caution]:
+    """Find workloads whose load is that of uncut sizes, and whose flows are cut."""
+    uncut = any(workload.arrivals.counts == UNCUT for workload in scenario.workloads)
+    for load in scenario.loads() if uncut else ():
+        if load.stated is not None and load.mean < _NEARLY * load.stated:
+            text = f"flows offer {percent(load.mean)} in the mean, because {percent(load.stated)} is of uncut sizes"
+            yield Caution(f"workloads.{load.workload}.arrivals.counts", text, "Set it to drawn, or leave it out")
 
 
 # ECN -----------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from rdcnlab.fields.phrases import listed
-from rdcnlab.fields.quantities import EVERY, TEXT
+from rdcnlab.fields.quantities import EVERY, TEXT, is_canonical
 from rdcnlab.scenario import older
 from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.network import Network
@@ -19,6 +19,8 @@ from rdcnlab.scenario.program import expanded
 from rdcnlab.scenario.ranges import expand, expanded_network
 from rdcnlab.scenario.timetable import BYPASS, ECMP, RESERVED
 from rdcnlab.scenario.transport import Transport
+from rdcnlab.scenario.workloads import Sizes, Workload
+from rdcnlab.scenario.workloads.arrivals import as_stored
 
 
 def with_defaults(data: dict[str, Any], *, text: bool, directory: Path | None = None) -> dict[str, Any]:
@@ -36,12 +38,21 @@ def with_defaults(data: dict[str, Any], *, text: bool, directory: Path | None = 
     own_program = isinstance(switch, dict) and switch.get("program") is not None
     path = ECMP if graph else BYPASS
     if isinstance(data.get("workloads"), list | tuple):
-        data = {**data, "workloads": _with_path(data["workloads"], path)}
+        stored = data["workloads"] if text else map(_as_stored, data["workloads"])
+        data = {**data, "workloads": _with_path([*stored], path)}
     if isinstance(data.get("programs"), list):
         data = {**data, "programs": _with_path(data["programs"], path)}
     if not (own_program or graph) or not isinstance(data.get("flows"), list | tuple):
         return data
     return {**data, "flows": _with_path(data["flows"], path)}
+
+
+def _as_stored(workload: Any) -> Any:
+    """Return a workload of canonical data with the meaning that its load had when it was stored; others unchanged."""
+    # canonical data have the points of a distribution, for which nobody else has a reason
+    if is_canonical(Workload, workload) and is_canonical(Sizes, workload["sizes"]):
+        return {**workload, "arrivals": as_stored(workload["arrivals"])}
+    return workload
 
 
 def _with_path(items: Sequence[Any], path: str) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from rdcnlab.fields.quantities import ALLOWED, UNIT, Frozen
+from rdcnlab.fields.quantities import ALLOWED, DEFAULT, UNIT, Frozen
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
 from rdcnlab.scenario import buffers
 from rdcnlab.scenario.fabrics import FABRICS
@@ -216,7 +216,7 @@ def _described(docstring: str) -> dict[str, str]:
 def _field(model: type[BaseModel], name: str, field_schema: dict[str, Any]) -> Field:
     default = model.model_fields[name]
     unit = next(iter(_values(field_schema, UNIT)), "")
-    text = "" if default.is_required() else _default(model, name, unit)
+    text = "" if default.is_required() else next(iter(_values(field_schema, DEFAULT)), _default(model, name, unit))
     required = default.is_required() and name not in _FILLED_IN.get(model.__name__, ())
     return Field(
         name,

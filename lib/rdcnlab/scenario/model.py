@@ -41,7 +41,7 @@ from rdcnlab.scenario.stack import Offload, Stack
 from rdcnlab.scenario.timetable import Schedule, Slot
 from rdcnlab.scenario.transport import Transport
 from rdcnlab.scenario.user_file import DIRECTORY, UserFile
-from rdcnlab.scenario.workloads import MOST_FLOWS, Workload, drawn
+from rdcnlab.scenario.workloads import MOST_FLOWS, Offered, Workload, drawn, offered
 
 
 class Scenario(Canonical):
@@ -123,6 +123,10 @@ class Scenario(Canonical):
     def stated(self) -> tuple[Flow, ...]:
         """The flows that the scenario states, without those that its workloads draw."""
         return tuple(flow for flow in self.flows if flow.workload is None) if self.workloads else self.flows
+
+    def loads(self) -> tuple[Offered, ...]:
+        """Return the loads that workloads offer, beside what `Arrivals.load` states; printed, each is a sentence."""
+        return offered(self)
 
     @functools.cached_property
     def numbers(self) -> dict[str, int]:

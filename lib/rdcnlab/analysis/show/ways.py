@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rdcnlab.fields.errors import InputError
@@ -250,13 +250,15 @@ def data(shown: Shown) -> dict[str, Any]:
     dict
         ``network``, ``seed``, and for each way in ``ways``: ``flows``, ``direction``, ``schedule``, ``from``, ``to``,
         ``cycle_ns``, ``phase_ns``, ``slots`` (with ``way``: the switches and links that packets pass; null means dark)
-        and ``switches`` (with ``slots``: the link on which packets leave the switch).
+        and ``switches`` (with ``slots``: the link on which packets leave the switch). ``loads``: the fields of
+        `rdcnlab.scenario.workloads.Offered` for each workload with a rate of arrivals.
     """
     return {
         "network": shown.scenario.network.name,
         "seed": shown.scenario.seed,
         "program": ", ".join(shown.own_programs) or None,
         "ways": [_way_data(way) for way in ways_of(shown)],
+        "loads": [asdict(load) for load in shown.scenario.loads()],
     }
 
 

@@ -252,7 +252,7 @@ def bench(
             min=1,
             metavar="SECONDS",
             help="Instead, compare both engines on one setting of vargas of this length. ns-3 takes long: two minutes "
-            "and more for a second.",
+            "and more for a second, as its wheel is built.",
         ),
     ] = None,
     as_json: Json = False,

@@ -12,7 +12,7 @@ import typer
 from rdcnlab.analysis.show import rows
 from rdcnlab.analysis.show.names import readable
 from rdcnlab.analysis.show.ways import Shown, data, ways_of
-from rdcnlab.app.cli.tools import show
+from rdcnlab.app.cli.tools import say_loads, show
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import Scenario, presets
@@ -142,6 +142,7 @@ def describe(shown: Shown) -> None:
         if lines:
             show([dict(row) for row in lines], False, title)
             typer.echo("")
+    say_loads(shown.scenario)
     cycles = sorted({way.cycle for way in ways_of(shown) if way.cycle})
     optics = shown.scenario.network.optics
     if optics is not None:

@@ -12,7 +12,7 @@ import typer
 
 from rdcnlab.app.cli.chart import MOST, print_chart
 from rdcnlab.app.cli.picture import check, save
-from rdcnlab.app.cli.tools import OUT, Force, Json, say, show
+from rdcnlab.app.cli.tools import OUT, Force, Json, say, say_loads, show
 from rdcnlab.app.run_names import HELP, PRINTED, find
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.frame import Runs, variants
@@ -77,6 +77,7 @@ def show_run(name: Annotated[str, typer.Argument(metavar="RUN", help=HELP)], as_
         )
         return
     typer.echo(run.id)
+    say_loads(run.scenario)
     if len(limits):
         show(json.loads(limits.drop(columns="limited_by").to_json(orient="records")), False)
     if run.scenario.programs:
@@ -152,6 +153,7 @@ def summarise(runs: Runs) -> None:
     first = runs[0]
     if len(runs) > 1:
         typer.echo(f"Of the {len(runs)} runs, this one has the seed {first.scenario.seed}:")
+    say_loads(first.scenario)
     print_limits(first)
     print_chart(first)
     ids = [run.id[:PRINTED] for run in runs]

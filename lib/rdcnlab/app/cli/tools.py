@@ -18,6 +18,7 @@ from rich.text import Text
 from rdcnlab.app.cli import completion
 from rdcnlab.app.cli.tables import tables
 from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import Scenario
 
 Json = Annotated[bool, typer.Option("--json", help="Print rows as JSON.")]
 Cluster = Annotated[
@@ -57,6 +58,12 @@ def say(message: str) -> None:
         width = Console().width
         message = textwrap.fill(message, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     typer.echo(message)
+
+
+def say_loads(scenario: Scenario) -> None:
+    """Print what each workload offers beside the load that it states."""
+    for load in scenario.loads():
+        say(str(load))
 
 
 def show_checks(rows: list[dict[str, Any]]) -> None:

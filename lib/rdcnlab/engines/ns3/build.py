@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -25,11 +26,13 @@ from rdcnlab.system import extras, limits
 from rdcnlab.system.locks import locked
 
 MODELS = Path(__file__).resolve().parent / "models"
-#: Options of the compiler. The wheel's libraries are optimised in the same way. Its headers cause warnings, so that
-#: they count as the system's.
+#: Options of the compiler for our models. The wheel's own libraries are built otherwise, see `Wheel.build`. Its headers
+#: cause warnings, so that they count as the system's.
 OPTIONS = ("-std=c++20", "-O3", "-fPIC", "-Wall", "-Wextra")
 #: Modules of ns-3 that we use, in the order in which they must be loaded. Each is one library of the wheel.
 MODULES = ("core", "stats", "network", "traffic-control", "bridge", "internet")
+#: What slows ns-3 down and its optimised builds leave out, by the macro with which it is compiled in.
+_CHECKS = {"NS3_ASSERT_ENABLE": "assertions", "NS3_LOG_ENABLE": "logging"}
 #: Name of our library.
 LIBRARY = "librdcnlab-models.so"
 #: Debian package with the compiler, and the command that installs it.
@@ -48,6 +51,26 @@ class Wheel:
         """The libraries that our models need, in the order in which they must be loaded."""
         release = self.version.partition(".post")[0].partition(".")[2]
         return [self.directory / "lib64" / f"libns3.{release}-{module}.so" for module in MODULES]
+
+    @property
+    def build(self) -> str:
+        """How the libraries were built, in words, by the wheel's own configuration; it belongs beside every speed.
+
+        Profiles of ns-3 are debug, release and optimized. Assertions and logging are compiled in or left out
+        separately; ns-3's optimised builds leave both out, and compile for the processor of the machine.
+        """
+        try:
+            text = (self.directory / "lib64" / "cmake" / "ns3" / "ns3Targets.cmake").read_text(encoding="utf-8")
+        except OSError:
+            return "a build whose options are not known"
+        profile = re.search(r"\bNS3_BUILD_PROFILE_(\w+)", text)
+        name = (
+            "a build of unknown profile"
+            if profile is None
+            else f"{'an' if profile[1] == 'OPTIMIZED' else 'a'} {profile[1].lower()} build"
+        )
+        inside = [words for macro, words in _CHECKS.items() if re.search(rf"\b{macro}\b", text)]
+        return f"{name} with {' and '.join(inside)}" if inside else f"{name} without assertions and logging"
 
 
 @dataclass(frozen=True)
@@ -88,6 +111,11 @@ def wheel() -> Wheel:
     assert spec is not None
     assert spec.submodule_search_locations is not None
     return Wheel(metadata.version("ns3"), Path(next(iter(spec.submodule_search_locations))).resolve())
+
+
+def words() -> str:
+    """Return in words how ns-3 is built here; that it is not installed, if so."""
+    return wheel().build if installed() and not no_wheel() else "not installed"
 
 
 @functools.cache

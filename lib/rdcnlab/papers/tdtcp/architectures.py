@@ -30,6 +30,7 @@ from rdcnlab.papers.tdtcp.compared import (
     TransportName,
     Workload,
 )
+from rdcnlab.papers.tdtcp.laboratories import LABORATORIES
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -59,7 +60,8 @@ class Architectures(Comparison):
     architectures, transports, workloads : tuple of str
         Names. TDTCP and NUFTCP run on the fabric ``rotor`` only.
     loads : tuple of int
-        Loads of web search in %, with CUBIC and DCTCP; all else runs at 30 %.
+        Loads of web search in % of uncut sizes, with CUBIC and DCTCP; all else runs at 30. Flows offer less, because
+        they are cut: see `Comparison.offered`.
     """
 
     #: The number of the lower row, and the largest 99th percentile of slowdown that is drawn.
@@ -87,7 +89,7 @@ class Architectures(Comparison):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the 99th percentile of slowdown and retransmissions of each case, by workload, with intervals."""
-        totals = self.totals(runs)
+        totals, labels = self.totals(runs), self.labels()
         with figures.style():
             figure = figures.drawing(10.2, 4.8)
             panels = figure.subplots(2, len(self._shown), sharex="row", sharey=True, squeeze=False)
@@ -95,8 +97,7 @@ class Architectures(Comparison):
                 of_panel = totals[(totals["workload"] == workload) & (totals["load"] == load)]
                 for row, value in enumerate(("p99", self.lower_row)):
                     self._draw(panels[row, column], of_panel, value)
-                title = workload if workload in ("permutation", "incast") else f"{workload}, {load} %"
-                panels[0, column].set_title(title, fontsize=7, loc="left")
+                panels[0, column].set_title(labels.get((workload, load), workload), fontsize=7, loc="left")
             upper, lower = panels[:, 0]
             upper.set(xscale="log", xlim=(0.8, self.widest), ylim=(len(self.architectures) - 0.5, -0.5))
             powers = [10**power for power in range(int(np.log10(self.widest)) + 1)]
@@ -151,7 +152,7 @@ class Architectures(Comparison):
         ]
 
     def table(self, runs: Runs) -> pd.DataFrame:
-        """Return the numbers of web search at 30 %, by architecture and transport, as means over seeds.
+        """Return the numbers of web search at the usual load, by architecture and transport, as means over seeds.
 
         Median, mean and 99th percentile of slowdown of all flows; 99th percentile of those below 100 kB and from 1 MB;
         median rate of the latter; longest queue; retransmissions, and those without a loss, for each 1000 segments;
@@ -174,14 +175,23 @@ class Architectures(Comparison):
 
     def interactive(self, runs: Runs) -> Interactive:
         """Return the numbers of `totals`, for a page on which a reader chooses among them."""
-        totals = self.totals(runs)
-        has_load = ~totals["workload"].isin(["permutation", "incast"])
-        loads = totals["load"].astype(str)
-        named = totals.assign(workload=totals["workload"].where(~has_load, totals["workload"] + ", " + loads + " %"))
+        totals, labels = self.totals(runs), self.labels()
+        named = totals.assign(workload=[labels[one] for one in zip(totals["workload"], totals["load"], strict=True)])
         about = claims.paper(self.paper).item(self.id)
         sides = {"architecture": "Network", "workload": "Workload"}
-        chosen = {"workload": f"web-search, {USUAL} %"}
-        return Interactive(about.title.capitalize(), about.says, named, sides, chosen, "transport", METRICS)
+        chosen = {"workload": labels["web-search", USUAL]}
+        title, note = about.title.capitalize(), self._load_in_words()
+        return Interactive(title, about.says, named, sides, chosen, "transport", METRICS, note)
+
+    def _load_in_words(self) -> str:
+        """Return what the flows of web search offer at the usual load, in a sentence."""
+        offered = _usual(self.offered(), "web-search")
+        ways = "what the ways can carry" if set(self.architectures) & set(LABORATORIES) else "the sending hosts' lines"
+        return (
+            f"Load of web search: {offered['drawn'].mean():.1f} % of {ways}, {offered['least'].min():.1f} to "
+            f"{offered['most'].max():.1f} % by seed, and {offered['mean'].mean():.1f} % over many seeds. These "
+            f"runs state {USUAL} %, of sizes that were cut afterwards."
+        )
 
     def refusals(self) -> pd.DataFrame:
         """Return why transports cannot run on architectures: ``transport``, ``architecture``, ``reason``."""
@@ -212,7 +222,7 @@ class Architectures(Comparison):
 
 
 def _usual(frame: pd.DataFrame, workload: str = "") -> pd.DataFrame:
-    """Return the rows at 30 % load, of one workload or of all."""
+    """Return the rows at the usual load, of one workload or of all."""
     return frame[(frame["load"] == USUAL) & (frame["workload"].isin([workload]) if workload else True)]
 
 

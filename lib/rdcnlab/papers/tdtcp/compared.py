@@ -49,7 +49,7 @@ SCHEDULED: tuple[Architecture, ...] = ("rotor", "rotor-6", "tdtcp")
 STATIC: tuple[Architecture, ...] = ("leaf-spine", "expander", "jupiter")
 #: Networks whose circuits turn whatever the demand.
 TURNING: tuple[Architecture, ...] = ("opera", "rotornet", "sirius", "shale")
-#: Load of workloads that have one, in %.
+#: Load of workloads that have one, in % of uncut sizes: what flows offer is less, see `Comparison.offered`.
 USUAL = 30
 #: Flows of a workload, and their size. The largest sizes are cut, because a run would last for its last flow.
 _DRAWN: dict[Workload, dict[str, Any]] = {
@@ -62,6 +62,7 @@ _DRAWN: dict[Workload, dict[str, Any]] = {
     },
 }  # fmt: skip
 WORKLOADS: tuple[Workload, ...] = tuple(_DRAWN)
+WITHOUT_LOAD: tuple[Workload, ...] = ("permutation", "incast")
 #: Networks that were made and checked, by racks, hosts, architecture and day: cases share them.
 _NETWORKS: dict[tuple[int, int, Architecture, int], Network] = {}
 
@@ -72,7 +73,10 @@ def is_laboratory(name: Architecture) -> TypeGuard[laboratories.Laboratory]:
 
 
 class Case(NamedTuple):
-    """A case: its network, its workload with its load in %, its transport, and ns of a day (0: the network's own)."""
+    """A case: its network, its workload with its load, its transport, and ns of a day (0: the network's own).
+
+    The load is in % of uncut sizes, and 0 has no meaning where a workload has none.
+    """
 
     architecture: Architecture
     workload: Workload
@@ -134,7 +138,7 @@ class Comparison(Item):
         if is_laboratory(architecture):
             workloads, limit = laboratories.workloads(architecture, load, drawn), laboratories.LIMIT
         else:
-            workloads = [{"name": "w", "arrivals": {"load": f"{load} %"}, **drawn}]
+            workloads = [{"name": "w", "arrivals": {"load": f"{load} %", "counts": "uncut"}, **drawn}]
         known = (self.racks, self.hosts, architecture, day)
         data: dict[str, Any] = {
             "network": _NETWORKS.get(known) or self.network(architecture, day),
@@ -189,6 +193,38 @@ class Comparison(Item):
             scenarios += [first if seed == first.seed else first.with_(seed=seed) for seed in range(self.count)]
         return scenarios
 
+    def offered(self) -> pd.DataFrame:
+        """Return the loads that flows offer, of the rate of the hosts that send (of the papers' own networks: ways).
+
+        Returns
+        -------
+        DataFrame
+            One row for each network and workload that has a load: ``architecture``, ``workload``; ``load``, which is
+            that of uncut sizes; in % ``mean``, over all seeds, and ``drawn``, the mean over those of the item, with
+            the ``least`` and the ``most`` of a seed.
+        """
+        rows, seen = [], set[tuple[str, str, int]]()
+        for number, case in enumerate(self.cases):
+            key = (case.architecture, case.workload, case.load)
+            if case.workload in WITHOUT_LOAD or key in seen:
+                continue
+            seen.add(key)
+            own = self.scenarios()[number * self.count : (number + 1) * self.count]
+            loads = np.array([_offered(case.architecture, scenario) for scenario in own]) * 100
+            drawn = loads[:, 1]
+            numbers = {"mean": loads[0, 0], "drawn": drawn.mean(), "least": drawn.min(), "most": drawn.max()}
+            rows.append(dict(zip(("architecture", "workload", "load"), key, strict=True)) | numbers)
+        return pd.DataFrame(rows, columns=["architecture", "workload", "load", "mean", "drawn", "least", "most"])
+
+    def labels(self) -> dict[tuple[Workload, int], str]:
+        """Return workloads with the load that flows offer in the mean, such as ``web-search, 11.7 %``."""
+        by_case = self.offered().groupby(["workload", "load"])["drawn"].mean()
+        known = {(case.workload, case.load) for case in self.cases}
+        return {
+            (name, load): f"{name}, {by_case[name, load]:.3g} %" if (name, load) in by_case else name
+            for name, load in known
+        }
+
     def flows(self, runs: Runs) -> pd.DataFrame:
         """Return one row for each flow: the case, ``seed``, ``size_B``, ``fct_s``, ``slowdown`` (NaN: did not end)."""
         frames, known = [], _known(type(self), self.model_dump_json())
@@ -222,6 +258,14 @@ class Comparison(Item):
             if run.scenario.hash in by_hash:
                 by_case.setdefault(by_hash[run.scenario.hash], []).append(run)
         return [(run, case) for case in dict.fromkeys(cases) for run in by_case.get(case, ())]
+
+
+def _offered(architecture: Architecture, scenario: Scenario) -> tuple[float, float]:
+    """Return the load of a scenario, as a share: in the mean over seeds, and of its flows."""
+    if is_laboratory(architecture):
+        return laboratories.offered(architecture, scenario)
+    (load,) = scenario.loads()
+    return load.mean, load.drawn
 
 
 def _named(run: Run, case: Case) -> dict[str, Any]:

@@ -35,7 +35,8 @@ class Five(Architectures):
     architectures, transports, workloads : tuple of str
         Names. TDTCP and NUFTCP run on the network of ``tdtcp`` only.
     loads : tuple of int
-        Further loads of web search in %, with CUBIC and DCTCP; all else runs at 30 % of what the ways can carry.
+        Further loads of web search in % of uncut sizes, with CUBIC and DCTCP; all else runs at 30 % of what the ways
+        can carry. Flows offer less, because they are cut: see `Comparison.offered`.
     """
 
     lower_row: ClassVar[str] = "retransmits"

@@ -13,8 +13,10 @@ from typing import Any, Literal, NamedTuple, get_args
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.papers.carpa import space as carpa
 from rdcnlab.papers.dogar import space as dogar
-from rdcnlab.scenario import distributions
+from rdcnlab.scenario import Scenario, distributions
 from rdcnlab.scenario.presets import preset
+from rdcnlab.scenario.workloads.offered import drawn_rate, mean_rate
+from rdcnlab.scenario.workloads.pairs import pairs_of
 
 Laboratory = Literal["aykurt", "carpa", "dogar", "tdtcp", "vargas"]
 LABORATORIES: tuple[Laboratory, ...] = get_args(Laboratory)
@@ -72,7 +74,7 @@ def workloads(name: Laboratory, load: int, drawn: dict[str, Any]) -> list[dict[s
     name : str
         The paper.
     load : int
-        Share in % of what the group's way can carry.
+        Share in % of what the group's way can carry, of the payload of uncut sizes; `offered` is what flows offer.
     drawn : dict
         The fields ``sizes`` (the name of a distribution), ``at_most`` and ``count`` (of all groups together).
     """
@@ -85,6 +87,24 @@ def workloads(name: Laboratory, load: int, drawn: dict[str, Any]) -> list[dict[s
         count = drawn["count"] // len(all_groups)
         made.append({"name": f"w{number}", **drawn, **own, **group.fields, "count": count})
     return made
+
+
+def offered(name: Laboratory, scenario: Scenario) -> tuple[float, float]:
+    """Return the load of a scenario of `workloads` as a share of what the groups' ways can carry.
+
+    Returns
+    -------
+    (float, float)
+        In the mean over all seeds, and of the flows that this one draws; see `rdcnlab.scenario.workloads.Offered`.
+        Headers count, and sizes are as they are cut; the load of `workloads` is that of the payload of uncut sizes.
+    """
+    mean, drawn, network = 0.0, 0.0, scenario.network
+    for workload in scenario.workloads:
+        flows = [flow for flow in scenario.flows if flow.workload == workload.name]
+        mean += mean_rate(workload, network, pairs_of(workload, network, scenario.seed))
+        drawn += drawn_rate(workload, network, flows)
+    rate = sum(group.rate for group in groups(name))
+    return mean / rate, drawn / rate
 
 
 def _in_turn(first: str, second: str, every: str) -> list[list[str]]:

@@ -54,7 +54,7 @@ class Rankings(Question):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean slowdown of each transport by network; a line joins those of one transport."""
-        totals = self.totals(runs)
+        totals, labels = self.totals(runs), self.labels()
         with figures.style():
             figure = figures.drawing(9.6, 3.6)
             panels = figure.subplots(1, len(self.workloads), squeeze=False)[0]
@@ -72,7 +72,7 @@ class Rankings(Question):
                 ax.set_yscale("log")
                 ax.set_yticks([1, 2, 3, 5, 10, 20], ["1", "2", "3", "5", "10", "20"])
                 ax.minorticks_off()
-                ax.set_title(f"{workload}, {USUAL} %", fontsize=8, loc="left")
+                ax.set_title(labels[workload, USUAL], fontsize=8, loc="left")
             panels[0].set_ylabel("mean slowdown")
             figures.legend(figure, panels[0])
         return figure

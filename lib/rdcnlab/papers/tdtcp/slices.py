@@ -28,7 +28,7 @@ _US = 1000
 
 
 class Slices(Question):
-    """Web search at 30 % load by the length of a day; a night takes a ninth of it.
+    """Web search by the length of a day; a night takes a ninth of it. `Comparison.offered` has the load.
 
     Parameters
     ----------

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, model_validator
 from pydantic_core.core_schema import SerializationInfo
 
 from rdcnlab.fields.quantities import (
     ALLOWED,
+    DEFAULT,
     TEXT,
     Described,
     Duration,
@@ -26,6 +27,8 @@ from rdcnlab.scenario.workloads.tabular import MOST_LINES, lines_of
 
 #: What `Arrivals.of` may be besides a link or a host.
 HOSTS, FABRIC = "hosts", "fabric"
+#: What `Arrivals.counts` may be.
+DRAWN, UNCUT = "drawn", "uncut"
 _UNITS = {"t_s": 10**9, "t_ms": 10**6, "t_us": 10**3, "t_ns": 1}
 _FILE = f"a file with an instant in each line, whose header has its unit ({', '.join(_UNITS)})"
 _KINDS = ("load", "poisson", "interval", "instants", "once")
@@ -39,12 +42,16 @@ class Arrivals(Frozen):
     Parameters
     ----------
     load : int or None
-        Arrivals are a Poisson process whose flows use this share (millionths) of the rate of `of`. Data frames count
-        with their headers; ACKs and retransmissions do not count. 1 to 200 %.
+        Arrivals are a Poisson process whose flows use this share (millionths) of the rate of `of`, in the mean over
+        many flows. Data frames count with their headers; ACKs and retransmissions do not count. 1 to 200 %.
     of : str
         What `load` is the load of. ``hosts``: the lines of the hosts that send, in the mean. ``fabric``: the lines
         between switches that the workload can use, in the mean. A link: the busier of its two ends. A host: its line,
         in the direction that is busier.
+    counts : {'drawn', 'uncut'}
+        The sizes of which `load` is made. ``drawn``, which is the default with `load`: those that flows have, cut to
+        `Workload.at_most`. ``uncut``: those of the distribution, so that flows offer less than `load` where
+        `Workload.at_most` cuts some. Scenarios that were stored before 2026-11-29 have this meaning, and keep it.
     poisson : int or None
         Arrivals are a Poisson process with this mean time between them, in ns.
     interval : int or None
@@ -57,10 +64,20 @@ class Arrivals(Frozen):
 
     load: Annotated[Annotated[int, *quantity(SHARE, 10_000, 2_000_000)] | None, omit_default] = None
     of: Annotated[str, omit_default] = HOSTS
+    counts: Annotated[Literal["drawn", "uncut"], Described({DEFAULT: DRAWN}), omit_default] = UNCUT
     poisson: Annotated[Interval | None, omit_default] = None
     interval: Annotated[Interval | None, omit_default] = None
     instants: Annotated[tuple[Duration, ...], Field(max_length=MOST_LINES), Listed, omit_default] = ()
     once: Annotated[bool, omit_default] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _what_load_counts(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        if data.get("load") is None:
+            return {name: value for name, value in data.items() if name != "counts"}
+        return {"counts": DRAWN, **data}
 
     @model_validator(mode="after")
     def _one_kind(self) -> Arrivals:
@@ -108,7 +125,23 @@ def _instants_of(path: Path, given: str) -> list[str]:
 def _write(arrivals: Arrivals, info: SerializationInfo) -> Any:
     if (info.context or {}).get(TEXT) and arrivals.once:
         return "once"
-    return arrivals.model_dump(mode="json", context=info.context)
+    data: dict[str, Any] = arrivals.model_dump(mode="json", context=info.context)
+    if (info.context or {}).get(TEXT) and arrivals.load is not None:
+        # what people read and write has the other default than stored data; see `as_stored`
+        data.pop("counts", None)
+        data |= {} if arrivals.counts == DRAWN else {"counts": arrivals.counts}
+    return data
+
+
+def as_stored(arrivals: Any) -> Any:
+    """Return arrivals of canonical data with what they count: such data leave out ``uncut``.
+
+    Until 2026-11-29 every load was that of uncut sizes. Its canonical data, and with them the hashes and the flows of
+    stored runs, stay as they were; a load of what is drawn says so there.
+    """
+    if isinstance(arrivals, dict) and arrivals.get("load") is not None:
+        return {"counts": UNCUT, **arrivals}
+    return arrivals
 
 
 ArrivalsField = Annotated[

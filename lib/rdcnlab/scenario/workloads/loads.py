@@ -11,7 +11,7 @@ from rdcnlab.fields.quantities import FieldError
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP
-from rdcnlab.scenario.workloads.arrivals import FABRIC, HOSTS
+from rdcnlab.scenario.workloads.arrivals import DRAWN, FABRIC, HOSTS
 
 if TYPE_CHECKING:
     from rdcnlab.scenario.network import Network
@@ -34,18 +34,21 @@ def mean_time(workload: Workload, network: Network, pairs: Pairs) -> float:
     arrivals = workload.arrivals
     assert arrivals.load is not None
     shares = line_shares(workload, network, pairs)
-    rates = _rates(network)
-    lines = _lines(workload, network, shares)
-    if arrivals.of in (HOSTS, FABRIC):
-        # bits of a flow on all these lines, against what all of them carry
-        share, rate = sum(shares[line] for line in lines), sum(rates[line] for line in lines)
-    else:
-        share, rate = max((shares[line], rates[line]) for line in lines)
-    return wire_bytes(workload, network) * 8 * NS_PER_S * share * 1e6 / (rate * arrivals.load)
+    lines, rate = loaded_lines(workload, network, shares)
+    # bits of a flow on all these lines, against what all of them carry
+    share = sum(shares[line] for line in lines)
+    counted = wire_bytes(workload, network) if arrivals.counts == DRAWN else _uncut_wire_bytes(workload, network)
+    return counted * 8 * NS_PER_S * share * 1e6 / (rate * arrivals.load)
 
 
 def wire_bytes(workload: Workload, network: Network) -> float:
-    """Return the mean bytes of a flow on the wire, with the headers of its frames."""
+    """Return the mean bytes on the wire of a flow that is drawn, with the headers of its frames."""
+    frames = workload.sizes.drawn_frames(network.mtu - TCP_HEADERS, workload.at_most)
+    return workload.rounds * (workload.sizes.drawn_mean(workload.at_most) + frames * (TCP_HEADERS + network.overhead))
+
+
+def _uncut_wire_bytes(workload: Workload, network: Network) -> float:
+    """Return the mean bytes of which a load of uncut sizes is made; stored scenarios need every bit of it."""
     frames = workload.sizes.frames(network.mtu - TCP_HEADERS)
     return workload.rounds * (workload.sizes.mean + frames * (TCP_HEADERS + network.overhead))
 
@@ -100,8 +103,21 @@ def _rates(network: Network) -> dict[Line, int]:
     return rates
 
 
+def loaded_lines(workload: Workload, network: Network, shares: dict[Line, float]) -> tuple[list[Line], int]:
+    """Return the lines that `Arrivals.of` names, of a link or a host the busier one, and their rate in all (bit/s).
+
+    Raises
+    ------
+    FieldError
+        `Arrivals.of` names something that the workload does not use.
+    """
+    rates, lines = _rates(network), _lines(workload, network, shares)
+    if workload.arrivals.of not in (HOSTS, FABRIC):
+        lines = [max(lines, key=lambda line: (shares[line], rates[line]))]
+    return lines, sum(rates[line] for line in lines)
+
+
 def _lines(workload: Workload, network: Network, shares: dict[Line, float]) -> list[Line]:
-    """Return the lines whose load is given."""
     of, hosts = workload.arrivals.of, [host.name for host in network.hosts]
     links = [link.name for link in network.links]
     if of == HOSTS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -128,7 +128,7 @@ class Sizes(Frozen):
 
     @property
     def mean(self) -> float:
-        """Mean size in bytes."""
+        """Mean of the straight lines in bytes; `drawn_mean` is that of the flows, whose sizes are whole and cut."""
         return sum((low + high) / 2 * share for low, high, share in self.spans) / WHOLE
 
     def at(self, place: int) -> int:
@@ -149,8 +149,49 @@ class Sizes(Frozen):
             below += share
         raise AssertionError("unreachable")
 
+    def drawn_mean(self, at_most: int | None = None) -> float:
+        """Return the mean size in bytes of the flows that `at` draws, of which larger ones are cut to `at_most`.
+
+        Examples
+        --------
+        >>> sizes = Sizes.model_validate({"points": [{"size": 1, "share": 500_000}, {"size": 3, "share": WHOLE}]})
+        >>> sizes.drawn_mean(), sizes.drawn_mean(2), sizes.mean
+        (1.75, 1.5, 1.25)
+        """
+        return self._mean_drawn(lambda most: most * (most + 1) // 2, lambda size: size, at_most)
+
+    def drawn_frames(self, payload: int, at_most: int | None = None) -> float:
+        """Return the mean number of packets of the flows that `at` draws, with at most so many bytes of payload.
+
+        Examples
+        --------
+        >>> Sizes.model_validate({"points": [{"size": 3000, "share": WHOLE}]}).drawn_frames(1000, 2500)
+        3.0
+        """
+
+        def sum_up_to(most: int) -> int:
+            full, rest = divmod(most, payload)
+            return payload * full * (full + 1) // 2 + rest * (full + 1)
+
+        return self._mean_drawn(sum_up_to, lambda size: -(-size // payload), at_most)
+
+    def _mean_drawn(self, sum_up_to: Callable[[int], int], value: Callable[[int], int], at_most: int | None) -> float:
+        """Return the mean of a value of a flow over all sizes that can be drawn; `sum_up_to` is its sum from 1 byte.
+
+        Within a straight line of the distribution each whole size above the lower end is equally likely.
+        """
+        most = self.points[-1].size if at_most is None else at_most
+
+        def cut_sum(size: int) -> int:
+            return sum_up_to(min(size, most)) + max(0, size - most) * value(most)
+
+        total = 0.0
+        for low, high, share in self.spans:
+            total += share * (value(min(high, most)) if low == high else (cut_sum(high) - cut_sum(low)) / (high - low))
+        return total / WHOLE
+
     def frames(self, payload: int) -> float:
-        """Return the mean number of packets of a flow, each of which has at most so many bytes of payload."""
+        """Return about the mean number of packets of a flow; loads of uncut sizes count it (`Arrivals.counts`)."""
         total = 0.0
         for low, high, share in self.spans:
             middle = (low + high) / 2
