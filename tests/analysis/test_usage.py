@@ -70,7 +70,7 @@ def run(scenario: Scenario, frames: dict[str, tuple[str, npt.ArrayLike]], **more
     return Made("0" * 64, scenario, {}, {}, Path(), tables)
 
 
-def line(rate: Any, bin: str = "1 ms", flows: Sequence[dict[str, Any]] = ({},), **more: Any) -> Scenario:
+def line(rate: Any, width: str = "1 ms", flows: Sequence[dict[str, Any]] = ({},), **more: Any) -> Scenario:
     """Return a scenario with the line ``l@a`` between two switches."""
     hosts = [{"name": f"s{n + 1}", "at": "a", "rate": "10000 Gb/s"} for n in range(len(flows))]
     network = {
@@ -90,7 +90,7 @@ def line(rate: Any, bin: str = "1 ms", flows: Sequence[dict[str, Any]] = ({},), 
         }
         for n, one in enumerate(flows)
     ]
-    return Scenario.from_dict({"network": network, "flows": sent, "limit": "3600 s", "probes": {"bin": bin}})
+    return Scenario.from_dict({"network": network, "flows": sent, "limit": "3600 s", "probes": {"bin": width}})
 
 
 def busy(made: Run, flow: str = "f1", where: str = "l@a") -> float:
@@ -112,7 +112,7 @@ def test_datagrams_of_500_kbps_use_a_quarter_of_2_mbps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "bin"),
+    ("rate", "width"),
     [
         (1e3, "1 ms"), (1e3, "1 s"), (1e6, "100 us"), (1e6, "1 ms"), (1e6, "1 s"), (12e6, "1 us"), (12e6, "1 ms"),
         (12e6, "100 ms"), (20e6, "1 ms"), (1e9, "1 us"), (1e9, "1 ms"), (40e9, "1 us"), (40e9, "1 ms"), (400e9, "1 us"),
@@ -120,11 +120,11 @@ def test_datagrams_of_500_kbps_use_a_quarter_of_2_mbps() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("load", [0.01, 0.25, 0.62, 1.0])
-def test_the_share_is_the_load_at_every_rate_and_with_every_bin(rate: float, load: float, bin: str) -> None:
+def test_the_share_is_the_load_at_every_rate_and_with_every_bin(rate: float, load: float, width: str) -> None:
     count = 100 if rate < 1e6 else 5000
     frame_s = 8 * FRAME / rate
     instants = frame_s + np.arange(count) * frame_s / load
-    made = run(line(f"{rate:.0f} b/s", bin), {"f1": ("l@a", instants)})
+    made = run(line(f"{rate:.0f} b/s", width), {"f1": ("l@a", instants)})
     bins = instants[-1] / (made.scenario.probes.bin / 1e9)
     # one frame of all, and a bin at each end, in which more or fewer frames are counted than belong to the time
     assert busy(made) == pytest.approx(load, rel=2 / count + (2 / bins if bins > 3 else 0))
@@ -183,9 +183,9 @@ TIMETABLE = {"network": "aykurt", "limit": "10 s", "flows": [
 ]}  # fmt: skip
 
 
-@pytest.mark.parametrize(("bin", "half"), [("1 ms", 0.5), ("100 us", 0.5), ("50 ms", 0.5), ("1 s", 0.5)])
-def test_only_the_time_that_a_flow_is_on_a_line_counts(bin: str, half: float) -> None:
-    scenario = Scenario.from_dict(TIMETABLE | {"probes": {"bin": bin}})
+@pytest.mark.parametrize(("width", "half"), [("1 ms", 0.5), ("100 us", 0.5), ("50 ms", 0.5), ("1 s", 0.5)])
+def test_only_the_time_that_a_flow_is_on_a_line_counts(width: str, half: float) -> None:
+    scenario = Scenario.from_dict(TIMETABLE | {"probes": {"bin": width}})
     rate = scenario.network.link("blue").rate // 1000  # a thousandth of the frames
     scenario = scenario.with_(**{"network.links.blue.rate": rate, "network.links.green.rate": rate})
     frames = back_to_back(rate, 10)
@@ -198,11 +198,11 @@ def test_only_the_time_that_a_flow_is_on_a_line_counts(bin: str, half: float) ->
     assert busy(made, "main", "green") == pytest.approx(half / 2, abs=0.01)
 
 
-@pytest.mark.parametrize("bin", ["10 us", "1 ms"])
-def test_a_circuit_counts_only_while_it_leads_to_the_receiver(bin: str) -> None:
+@pytest.mark.parametrize("width", ["10 us", "1 ms"])
+def test_a_circuit_counts_only_while_it_leads_to_the_receiver(width: str) -> None:
     scenario = Scenario.from_dict({
         "network": {"fabric": "rotor", "racks": 4, "hosts": 1},
-        "flows": [{"name": "f", "src": "h1", "dst": "h3", "size": "1 GB"}], "limit": "1 s", "probes": {"bin": bin},
+        "flows": [{"name": "f", "src": "h1", "dst": "h3", "size": "1 GB"}], "limit": "1 s", "probes": {"bin": width},
     })  # fmt: skip
     circuits = {schedule.name: schedule for schedule in scenario.network.schedules}["r1-r3"]
     (rate,) = {link.rate for link in scenario.network.links if link.name == "up1"}
