@@ -12,6 +12,7 @@ import pytest
 from matplotlib.patches import StepPatch
 
 import rdcnlab
+from rdcnlab.analysis.perfetto import trace
 from rdcnlab.analysis.results import reduce
 from rdcnlab.analysis.results.comparison import compare
 from rdcnlab.analysis.results.series import Series
@@ -86,6 +87,19 @@ def test_timetables_have_no_gap_and_end_with_the_run(run: Run) -> None:
     assert [span.end_s for span in spans[:-1]] == [span.begin_s for span in spans[1:]]
     assert spans[-1].end_s == series.end_s
     assert {span.target for span in spans} == {"blue", "green"}
+
+
+def test_nothing_is_drawn_after_the_end_of_the_run(run: Run) -> None:
+    # 3.2 ms are three bins of 1 ms, and a part of a fourth
+    whole = Series(run)
+    end_s = whole.end_s - 0.8 * whole.bin_s
+    ended = replace(run, provenance={**run.provenance, "virtual_s": end_s})
+    series = Series(ended)
+    assert series.end_s == end_s
+    assert series.slots[-1].end_s == end_s
+    assert ended.plot().axes[-1].get_xlim()[1] == pytest.approx(end_s * 1e3)
+    bars = [event for event in trace(ended)["traceEvents"] if event["ph"] == "X"]
+    assert max(bar["ts"] + bar["dur"] for bar in bars) == pytest.approx(end_s * 1e6)
 
 
 def test_a_shipped_run_without_events_has_the_timetable_of_its_scenario(

@@ -13,7 +13,8 @@ from rdcnlab.papers import aykurt
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario, preset, presets
-from rdcnlab.scenario.cautions import Caution, cautions
+from rdcnlab.scenario.caution import Caution
+from rdcnlab.scenario.cautions import cautions
 
 
 def made(network: Any, *flows: dict[str, Any], **more: Any) -> Scenario:
@@ -27,6 +28,7 @@ def only(scenario: Scenario) -> Caution:
     return caution
 
 
+ROTOR = {"fabric": "rotor", "racks": 4, "hosts": 2}
 DCTCP = {"name": "f", "src": "s1", "dst": "r1", "cc": "dctcp"}
 
 
@@ -67,9 +69,36 @@ def _pair(link: dict[str, Any], *flows: dict[str, Any], r1: dict[str, Any] | Non
 
 def test_a_schedule_marks_for_its_flows() -> None:
     flow = {"name": "f", "src": "h1", "dst": "h5", "cc": "dctcp"}
-    caution = only(made({"fabric": "rotor", "racks": 4, "hosts": 2}, flow))
+    fine = {"bin": "20 us"}
+    caution = only(made(ROTOR, flow, probes=fine))
     assert "of the schedule r1-r3" in caution.cure
-    assert not cautions(made({"fabric": "rotor", "racks": 4, "hosts": 2, "ecn_threshold": "10 packets"}, flow))
+    assert not cautions(made({**ROTOR, "ecn_threshold": "10 packets"}, flow, probes=fine))
+
+
+
+
+@pytest.mark.parametrize(("width", "proposed"), [("1 ms", "20 us"), ("181 us", "20 us"), ("180 us", ""), ("20 us", "")])
+def test_bins_that_are_longer_than_slots(width: str, proposed: str) -> None:
+    flow = {"name": "f", "src": "h1", "dst": "h5"}
+    found = cautions(made(ROTOR, flow, probes={"bin": width}))
+    assert [caution.field for caution in found] == ["probes.bin"] * bool(proposed)
+    if proposed:
+        assert "the schedule r1-r3 (180 us)" in found[0].text
+        assert found[0].cure == f"Set it to {proposed} or less"
+        assert not cautions(made(ROTOR, flow, probes={"bin": proposed}))
+
+
+def test_bins_and_circuits_and_timetables_of_flows() -> None:
+    flow = {"name": "f", "src": "h1", "dst": "h3"}
+    assert only(made({"fabric": "opera", "racks": 8, "hosts": 1}, flow)).field == "probes.bin"
+    moved = {"name": "migrated", "path": [["400 us", "blue"], ["2 ms", "green"]]}
+    assert "slots of flow migrated (400 us)" in only(made("aykurt", moved)).text
+    # neighbours with one target are one slot, also the last and the first
+    parts = [["200 us", "blue"], ["2 ms", "green"], ["200 us", "blue"]]
+    assert "slots of flow migrated (400 us)" in only(made("aykurt", {**moved, "path": parts})).text
+    # a timetable of one target never changes, and nights may be shorter than bins
+    assert not cautions(made("aykurt", {**moved, "path": [["400 us", "blue"], ["2 ms", "blue"]]}))
+    assert not cautions(made("aykurt", {**moved, "path": [["400 us", "dark"], ["2 ms", "green"]]}))
 
 
 def test_flows_of_one_congestion_control_are_one_caution() -> None:
@@ -157,7 +186,7 @@ def test_a_path_whose_parts_do_not_meet_is_refused(path: str, said: str) -> None
 @pytest.mark.parametrize("network", presets())
 def test_presets_have_no_cautions_for_flows_of_cubic(network: str) -> None:
     flows = [{"name": name, "size": "1 MB", "path": "bypass", **ends} for name, ends in _ends(network).items()]
-    assert not cautions(Scenario.from_dict({"network": network, "flows": flows}))
+    assert not cautions(Scenario.from_dict({"network": network, "flows": flows, "probes": {"bin": "20 us"}}))
 
 
 def _ends(network: str) -> dict[str, dict[str, str]]:
@@ -179,9 +208,10 @@ def test_campaigns_warn_once_and_items_do_not(store: Store, fake_engine: None, p
 def test_retcp_whose_flag_nobody_sets() -> None:
     network = {"fabric": "rotor", "racks": 4, "mtu": "1500 B", "packet_rate": "10 Gb/s"}
     flow = {"name": "f", "src": "h1", "dst": "h5", "cc": "retcp"}
-    caution = only(made(network, flow))
+    fine = {"bin": "20 us"}
+    caution = only(made(network, flow, probes=fine))
     assert caution.field == "flows.f.cc"
     assert "no switch sets the flag of reTCP in ACKs of flow f" in caution.text
     assert "echo of the fabric" in caution.cure
-    assert not cautions(made({**network, "echo": "0 ns"}, flow))
+    assert not cautions(made({**network, "echo": "0 ns"}, flow, probes=fine))
     assert "back" in only(made("dumbbell", {**DCTCP, "cc": "retcp"})).cure

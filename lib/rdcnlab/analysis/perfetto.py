@@ -23,8 +23,6 @@ _GROUPS = {
     _RATES: "throughput",
     _EVENTS: "losses and retransmissions",
 }
-#: Events that are instants of a track of their own.
-_INSTANTS = ("drop_tail", "drop_pool", "drop_red", "drop_dark", "drop_port", "drop_mtu", "drop_wire", "retransmit")
 #: Of a window that was never reduced, ssthresh is a huge number, which would hide the window in the picture.
 _NO_SSTHRESH = 2**30
 
@@ -59,7 +57,7 @@ def trace(run: Run) -> dict[str, Any]:
         *_windows(tcp),
         *_queues(bins["queues"], bin_us, folded),
         *_rates(bins["throughput"], bin_us, folded),
-        *_instants(events[events["event"].isin(_INSTANTS)]),
+        *_instants(events[events["event"].str.startswith("drop_") | (events["event"] == "retransmit")]),
     ]
     return {
         "traceEvents": trace_events,
@@ -69,11 +67,11 @@ def trace(run: Run) -> dict[str, Any]:
 
 
 def _end_us(run: Run, events: pd.DataFrame, tcp: pd.DataFrame, bins: dict[str, pd.DataFrame], bin_us: float) -> float:
-    """Return the end of the run in us: the time of its last observation."""
+    """Return the time of the last observation in us: the end of a bin, but not after the end of the run."""
     flows = run.table("flows").to_pandas()
     ends = [events["t_ns"].max() / 1e3, tcp["t_ns"].max() / 1e3, flows["end_s"].max() * 1e6]
     ends += [(table["bin"].max() + 1) * bin_us for table in bins.values()]
-    return float(pd.Series(ends, dtype=float).max())
+    return min(float(pd.Series(ends, dtype=float).max()), run.end_s * 1e6)
 
 
 def _slots(slots: pd.DataFrame, end_us: float) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 from rdcnlab import engines
 from rdcnlab.engines import get_engine
 from rdcnlab.fields.errors import HintWarning, InputError, RdcnlabError, RunError, shown
-from rdcnlab.runs import clocks
+from rdcnlab.runs import clocks, views
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.runs.pools import Pool
@@ -98,7 +98,7 @@ def campaign(
         Called after each run that is made, with its scenario, and with the error if it failed.
     hints : bool
         Warn of what is legal in the scenarios and nearly always a mistake, see `rdcnlab.scenario.cautions`, and of what
-        runs found, such as a buffer that limited a flow.
+        runs found, such as a buffer that limited a flow, or equal senders of which one lost all packets.
 
     Warns
     -----
@@ -162,11 +162,17 @@ def campaign(
 
 def hints_of(runs: Iterable[Run]) -> list[str]:
     """Return what runs say of themselves that their user may want to change: some sentences, and how many more."""
-    said = [f"{label(run.scenario)}: {run.provenance['hint']}" for run in runs if "hint" in run.provenance]
+    said = [f"{label(run.scenario)}: {words}" for run in runs for words in _said(run)]
     more = len(said) - MOST_HINTS
     if more > 0:
         said[MOST_HINTS:] = [f"{more} more {'runs say' if more > 1 else 'run says'} such a thing"]
     return said
+
+
+def _said(run: Run) -> list[str]:
+    """Return what the engine said of a run, and what its tables say."""
+    engine = [str(run.provenance["hint"])] if "hint" in run.provenance else []
+    return engine + list(views.call("hints", run))
 
 
 def cautions_of(scenarios: Iterable[Scenario]) -> list[str]:

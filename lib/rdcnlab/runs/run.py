@@ -62,6 +62,12 @@ class Run:
         """Whether the run came with the package, instead of being made on this machine."""
         return isinstance(self.source, Row)
 
+    @property
+    def end_s(self) -> float:
+        """Virtual time in s at which the run ended, or the scenario's limit if the run does not say it."""
+        limit_s = self.scenario.limit / 1e9
+        return min(float(self.provenance.get("virtual_s") or limit_s), limit_s)
+
     def holds(self, needs: Mapping[str, Part]) -> bool:
         """Return whether the run has these parts of tables. Shipped results have only some parts."""
         return not isinstance(self.source, Row) or all(self.source.copy(*need) is not None for need in needs.items())

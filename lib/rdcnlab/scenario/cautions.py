@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rdcnlab.fields.units import DURATION, NS_PER_S, RATE, SIZE
-from rdcnlab.scenario import forwarding
+from rdcnlab.scenario import bins, forwarding
+from rdcnlab.scenario.caution import Caution
 from rdcnlab.scenario.consistency import transport_field
 from rdcnlab.scenario.elements import Port
 from rdcnlab.scenario.flow import NEED_ECN
@@ -33,28 +33,6 @@ _NEARLY = 0.98
 _MARKING = ("cake", "fq_codel")
 
 
-@dataclass(frozen=True)
-class Caution:
-    """Something legal that is probably not intended.
-
-    Parameters
-    ----------
-    field : str
-        Path of the field that the cure changes.
-    text : str
-        What happens, in a sentence.
-    cure : str
-        What to change, in a sentence.
-    """
-
-    field: str
-    text: str
-    cure: str
-
-    def __str__(self) -> str:
-        return f"{self.field}: {self.text}. {self.cure}"
-
-
 def cautions(scenario: Scenario) -> tuple[Caution, ...]:
     """Return the cautions on a scenario.
 
@@ -71,15 +49,8 @@ def cautions(scenario: Scenario) -> tuple[Caution, ...]:
     loads = tuple(_uncut_loads(scenario))
     if scenario.switch.program is not None or scenario.switch.controller is not None:
         return loads
-    found = [
-        *_no_marks(scenario),
-        *_no_flags(scenario),
-        *_buffers(scenario),
-        *_no_room(scenario),
-        *_detours(scenario),
-        *loads,
-    ]
-    return tuple(dict.fromkeys(found))
+    checks = (_no_marks, _no_flags, _buffers, _no_room, _detours, bins.coarse)
+    return tuple(dict.fromkeys([*(caution for check in checks for caution in check(scenario)), *loads]))
 
 
 # Loads ---------------------------------------------------------------------------------------------------------------

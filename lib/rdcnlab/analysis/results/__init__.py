@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rdcnlab.runs import views
+from rdcnlab.scenario.senders import equal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +52,16 @@ def _slowdown(runs: Runs, by: Any = None, edges: Any = None) -> Slowdown:
     return slowdown(runs, by, EDGES if edges is None else edges)
 
 
+def _hints(run: Run) -> list[str]:
+    if not equal(run.scenario):
+        return []
+    from rdcnlab.analysis.results.phase import effects
+
+    return [str(effect) for effect in effects(run)]
+
+
 def register() -> None:
     """Make the functions of this package the methods of `Run` and `Runs` that draw and compare."""
-    views.register(plot=_plot, limits=_limits, timeline=_timeline, compare=_compare, slowdown=_slowdown)
+    views.register(
+        plot=_plot, limits=_limits, timeline=_timeline, compare=_compare, slowdown=_slowdown, hints=_hints
+    )

@@ -8,23 +8,23 @@ have these times. A flow that nothing below limited is reported as such, not exp
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rdcnlab.analysis import tables
+from rdcnlab.analysis.results import usage
 from rdcnlab.analysis.results.series import Series
-from rdcnlab.runs.parts import LINKS, Part
+from rdcnlab.analysis.results.usage import Line
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
 
-#: A line is full if it carries this share of its rate. These three shares are chosen by hand: they decide about words
-#: only, never about a verdict.
+#: A line is full if it carries this share of its rate. These shares are chosen by hand: they decide about words only,
+#: never about a verdict.
 FULL = 0.9
-#: A line counts for a flow if the flow is on it in this share of its bins.
-_OFTEN = 0.2
+#: A buffer counts if a flow waited for it in this share of the time with data to send.
+_WAITS = 0.2
 #: Nights count if they are this share of a flow's time.
 _NIGHTS = 0.05
 #: Buffers that can limit a flow, in words.
@@ -33,18 +33,8 @@ _BUFFERS = {"send_buffer": "its send buffer", "receive_buffer": "the receiver's 
 _LOSSES = {
     "tail": "full queue", "pool": "full shared buffer", "red": "RED", "dark": "night", "port": "full queue",
     "mtu": "frame larger than the MTU", "wire": "too many frames under way", "down": "line down", "loss": "random loss",
-    "aqm": "queue management",
+    "aqm": "queue management", "hops": "too many hops", "forged": "forged sender",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Line:
-    """A line that a flow uses: its name, the share of its rate that is used, and the flows that use it, too."""
-
-    name: str
-    busy: float
-    often: float
-    others: list[str]
 
 
 def limits(run: Run) -> pd.DataFrame:
@@ -53,7 +43,7 @@ def limits(run: Run) -> pd.DataFrame:
     flows = run.table("flows").to_pandas()
     limit_s = run.scenario.limit / 1e9
     flows["Gbps"] = tables.mean_rates(flows, limit_s, unit=1e-9)
-    lines = _lines(series)
+    lines = usage.lines(series)
     marks = int(sum(queue.marks.sum() for queue in series.queues.values()))
     rows = []
     for flow in flows.itertuples():
@@ -72,7 +62,13 @@ def limits(run: Run) -> pd.DataFrame:
             {
                 **row,
                 "limited_by": "; ".join(
-                    _reasons({**row, "start_s": flow.start_s}, lines.get(str(flow.flow), []), lost, marks, series)
+                    _reasons(
+                        {**row, "start_s": flow.start_s, "received_B": flow.received_B},
+                        lines.get(str(flow.flow), []),
+                        lost,
+                        marks,
+                        series,
+                    )
                 ),
             }
         )
@@ -88,37 +84,6 @@ def _buffers(run: Run, flow: str) -> dict[str, float]:
     return {name: times.get(f"{name}_s", 0.0) / (times.get("busy_s") or 1.0) for name in _BUFFERS}
 
 
-def _lines(series: Series) -> dict[str, list[_Line]]:
-    """Return for each flow the lines that it is on in many of its bins, the fullest first."""
-    scenario = series.scenario
-    part = Part(("bin", "where", "flow", "bytes"), LINKS)
-    if series.fold_s is not None or not series.run.holds({"throughput": part}):
-        return {}
-    rows = series.run.table("throughput", part).to_pandas()
-    rates = {link.name: link.rate for link in scenario.network.links if not (link.steps or link.opportunities)}
-    to_hosts = {f"{host.name}@{host.at}": host.rate for host in scenario.network.hosts}
-    lines_by_flow: dict[str, list[_Line]] = {}
-    for where, of_line in rows.groupby("where", observed=True):
-        rate = to_hosts.get(str(where), rates.get(str(where).partition("@")[0]))
-        if rate is None:
-            continue  # the rate changes over time
-        total = of_line.groupby("bin")["bytes"].sum()
-        for flow, of_flow in of_line.groupby("flow", observed=True):
-            bins = of_flow["bin"].unique()
-            # the first and the last bin are not whole
-            bins = bins[1:-1] if len(bins) > 4 else bins
-            # a packet counts in the bin in which its last bit leaves, so a few bins may exceed the rate
-            busy = min(1.0, float(total.loc[bins].sum() * 8 / (rate * series.bin_s * len(bins))))
-            others = [str(name) for name in of_line["flow"].unique() if name != flow]
-            lines_by_flow.setdefault(str(flow), []).append(_Line(str(where), busy, float(len(bins)), others))
-    for flow, lines in lines_by_flow.items():
-        most = max(line.often for line in lines)
-        lines_by_flow[flow] = sorted(
-            (line for line in lines if line.often > _OFTEN * most), key=lambda line: -line.busy
-        )
-    return lines_by_flow
-
-
 def _dark(series: Series, flow: str, begin_s: float, end_s: float) -> float:
     """Return the share of a flow's time in which its timetable is dark."""
     scenario = series.scenario
@@ -128,7 +93,7 @@ def _dark(series: Series, flow: str, begin_s: float, end_s: float) -> float:
     return dark / max(min(end_s, series.end_s) - begin_s, 1e-9)
 
 
-def _reasons(row: dict[str, Any], lines: list[_Line], lost: pd.DataFrame, marks: int, series: Series) -> Iterator[str]:
+def _reasons(row: dict[str, Any], lines: list[Line], lost: pd.DataFrame, marks: int, series: Series) -> Iterator[str]:
     """Yield what limited a flow, the strongest reason first."""
     scenario = series.run.scenario
     flow = scenario.flows[scenario.numbers[row["flow"]]]
@@ -140,8 +105,9 @@ def _reasons(row: dict[str, Any], lines: list[_Line], lost: pd.DataFrame, marks:
     if own and (flow.protocol != "udp" or not len(lost)):
         yield "its application, which does not send all at once"
     for name, buffer in _BUFFERS.items():
-        if row[name] > _OFTEN:
+        if row[name] > _WAITS:
             yield f"{buffer} ({row[name]:.0%} of the time with data to send)"
+    arrived = row["received_B"] > 0
     full = [line for line in lines if line.busy >= FULL]
     if full:
         yield "the rate of " + ", ".join(f"{line.name} ({line.busy:.0%} used{_with(line)})" for line in full[:3])
@@ -154,13 +120,13 @@ def _reasons(row: dict[str, Any], lines: list[_Line], lost: pd.DataFrame, marks:
     elif "events" in series.missing and row["retransmits"]:
         yield f"losses ({row['retransmits']} retransmissions; the shipped run does not say where)"
     elif row["retransmits"]:
-        plural = "s" * (row["retransmits"] != 1)
-        yield f"{row['retransmits']} retransmission{plural} without a loss: packets were reordered"
+        count = f"{row['retransmits']} retransmission{'s' * (row['retransmits'] != 1)} without a loss"
+        yield f"{count}: " + ("packets were reordered or late" if arrived else "nothing arrived, it never connected")
     if row["timeouts"]:
         yield f"{row['timeouts']} timeout{'s' * (row['timeouts'] != 1)}"
     if marks:
         yield f"ECN marks ({marks} packets of all flows)"
-    buffered = any(row[name] > _OFTEN for name in _BUFFERS)
+    buffered = any(row[name] > _WAITS for name in _BUFFERS)
     if not (own or full or len(lost) or marks or row["dark"] > _NIGHTS or row["retransmits"] or buffered):
         yield "nothing that the tables show: receiver's window, send buffer, program, or the host's line"
 
@@ -177,7 +143,7 @@ def _cause(event: str, link: str) -> str:
     return f"{words} of {link}" if event in ("drop_tail", "drop_port") else f"{words} at {link}"
 
 
-def _with(line: _Line) -> str:
+def _with(line: Line) -> str:
     if not line.others:
         return ""
     return f", with {line.others[0]}" if len(line.others) == 1 else f", with {len(line.others)} other flows"

@@ -197,12 +197,21 @@ class Series:
 
     @functools.cached_property
     def end_s(self) -> float:
-        """End of the last bin with traffic or of the last ACK, whichever is later."""
+        """End of the last bin with traffic or of the last ACK, whichever is later; not after the end of the run."""
         ends = [len(values) * self.bin_s for values in self.rates.values()]
         if self.fold_s is not None:
             return min(max(ends, default=self.bin_s), self.fold_s)
         ends += [float(t_s[-1]) for t_s, _ in self.windows.values() if len(t_s)]
-        return max(ends, default=self.bin_s)
+        return min(max(ends, default=self.bin_s), self.run.end_s)
+
+    @functools.cached_property
+    def turns(self) -> dict[str, tuple[Floats, npt.NDArray[np.str_]]]:
+        """The slots that each flow, schedule or queue to a rack enters: instants in ns, and targets."""
+        rows = self.events[self.events["event"] == "slot"]
+        return {
+            str(name): (part["t_ns"].to_numpy(np.float64), part["link"].to_numpy(dtype=np.str_))
+            for name, part in rows.groupby("flow", observed=True, sort=False)
+        }
 
     @functools.cached_property
     def slots(self) -> list[Slot]:
@@ -213,13 +222,11 @@ class Series:
         """
         if self.fold_s is not None:
             return []
-        rows = self.events[self.events["event"] == "slot"]
-        if rows.empty:
+        if not (self.events["event"] == "slot").any():
             return self._planned()
         spans = []
-        for name, part in rows.groupby("flow", observed=True, sort=False):
-            begins = part["t_ns"].to_numpy(np.float64) / 1e9
-            spans += _joined(str(name), begins, part["link"].to_numpy(dtype=np.str_), self.end_s)
+        for name, (t_ns, targets) in self.turns.items():
+            spans += _joined(name, t_ns / 1e9, targets, self.end_s)
         return spans
 
     def _planned(self) -> list[Slot]:

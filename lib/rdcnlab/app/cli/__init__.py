@@ -133,6 +133,10 @@ def run(
     ledger: Annotated[
         bool, typer.Option("--ledger", help="Print what became of each frame at each place, instead of the flows.")
     ] = False,
+    check_phase: Annotated[
+        bool,
+        typer.Option("--check-phase", help="Also run it with a small jitter, and say which numbers change by 10 %."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run one scenario and print its flows. Profile quick cuts every flow to 64 MiB."""
@@ -170,6 +174,10 @@ def run(
         cli_runs.summarise(runs)
     for message in [*(str(one.message) for one in warned), *hints_of(runs)]:
         typer.echo(f"rdcnlab: {message}", err=True)
+    if check_phase:
+        from rdcnlab.app.cli.phase import check
+
+        check(runs, workers=workers, cluster=cluster, wall_limit_s=wall_limit, as_json=as_json)
 
 
 @app.command("show")
