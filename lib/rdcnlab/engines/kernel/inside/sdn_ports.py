@@ -2,8 +2,8 @@
 """The ports of switches as a controller of the user's own sees them: their addresses, and when they are down.
 
 While a line is ``down``, its ports are in the state "dormant" of RFC 2863. Open vSwitch takes them for down, and tells
-its controller so. The kernel still lets frames pass to the line, which keeps or drops them as the scenario says. Without
-a carrier, the kernel would drop them in front of the line, and nobody would count them.
+its controller so. The kernel still lets frames pass to the line, which keeps or drops them as the scenario says.
+Without a carrier, the kernel would drop them in front of the line, and nobody would count them.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 # threads of Python; with eventlet, the other choice, os-ken would poll
 os.environ["OSKEN_HUB_TYPE"] = "native"
 
-from clock import be_exact
+from clock import be_exact, sleep_until
 from sdn_ports import Ports
 
 if TYPE_CHECKING:
@@ -147,6 +147,8 @@ def _started(plan: dict[str, Any]) -> Any:
     if plan["app"] is not None and not own:
         raise RuntimeError(f"{label(plan['app'])} defines no application of os-ken (a class of OSKenApp)")
     manager.load_apps([*(own or [DEFAULT]), ofp_handler.__name__])
+    if own:
+        sleep_until(plan["begin_ns"])
     contexts = manager.create_contexts()
     manager.instantiate(Watch)
     manager.instantiate_apps(**contexts)

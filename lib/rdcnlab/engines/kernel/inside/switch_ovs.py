@@ -22,9 +22,9 @@ from panel import Panel
 
 #: Port of the controller; the ports of flows begin at 5001, and there are at most 1024 of them.
 OPENFLOW_PORT = 6653
-#: A controller of the user's own starts this many ns before the scenario, so that its timers, too, end at the same
-#: instants on all machines.
-BEFORE_NS = 48 * 10**9
+#: An application of the user's own begins this many ns before the scenario, so that its timers, too, end at the same
+#: instants on all machines; its process starts a little earlier.
+BEFORE_NS, EARLIER_NS = 48 * 10**9, 10**8
 
 
 class Shared:
@@ -49,7 +49,7 @@ class Shared:
         assert self.ovs is not None
         first = self.plans[0]
         if first["app"] is not None:
-            sleep_until(epoch_ns - BEFORE_NS)
+            sleep_until(epoch_ns - BEFORE_NS - EARLIER_NS)
         self.ovs.configure(self.plans, OPENFLOW_PORT)
         shared = {
             "epoch_ns": epoch_ns,
@@ -57,6 +57,7 @@ class Shared:
             "control": CONTROL,
             "app": first["app"],
             "flows": first["flows"],
+            "begin_ns": epoch_ns - BEFORE_NS,
             "observe_links": first.get("observe_links", False),
         }
         self.controller = Controller({**shared, "switches": self.plans})
