@@ -26,7 +26,7 @@ from rdcnlab.scenario.sdn import ControllerField
 #: Settings that only one kind of switch knows, and their values when they are not used.
 _ONLY_WITH: dict[str, dict[str, object]] = {
     "bmv2": {"program": None, "entries": (), "control": "data-plane"},
-    "ovs": {"controller": None, "delay": 0, "jitter": 0, "table_size": None},
+    "ovs": {"controller": None, "delay": 0, "jitter": 0, "table_size": None, "observe_links": False},
 }
 
 
@@ -66,6 +66,9 @@ class Switch(Frozen):
     table_size : int or None
         With ``ovs``: number of entries that a switch has room for: one for each host, and one for each flow and
         direction. None: there is no limit.
+    observe_links : bool
+        With ``ovs`` and a ``controller``: whether os-ken looks for links between switches by LLDP, and tells the
+        application of them, as with its option ``--observe-links``.
     """
 
     kind: SwitchKind = "ocs"
@@ -78,6 +81,7 @@ class Switch(Frozen):
     delay: Annotated[Duration, omit_default] = 0
     jitter: Annotated[Duration, omit_default] = 0
     table_size: Annotated[Annotated[int, whole(0, 1_000_000)] | None, omit_default] = None
+    observe_links: Annotated[bool, omit_default] = False
 
     @model_validator(mode="after")
     def _only_with_kind(self) -> Switch:
@@ -89,6 +93,9 @@ class Switch(Frozen):
                     )
         if self.program is not None and self.control != "data-plane":
             raise FieldError("control", self.control, "data-plane, because the local manager works with p4/ocs.p4 only")
+        if self.observe_links and self.controller is None:
+            why = "because only an application, given as controller, hears of links"
+            raise FieldError.left_out("observe_links", True, why)
         for field in ("delay", "jitter"):
             if self.controller is not None and getattr(self, field):
                 allowed = "0 ns, because a controller of your own waits itself"

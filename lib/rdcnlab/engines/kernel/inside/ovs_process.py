@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from clock import sleep_until
+from sdn_ports import mac
 
 if TYPE_CHECKING:
     # it runs as a process of its own; with this line it counts as code of the guest, and so for the identity of a run
@@ -103,6 +104,8 @@ class OpenVSwitch:
             name = bridge["bridge"]
             words += ["--", "add-br", name, "--", "set", "Bridge", name, "fail_mode=secure", "protocols=OpenFlow13"]
             words += [f"other-config:datapath-id={bridge['dpid']:016x}", "other-config:disable-in-band=true"]
+            if bridge["app"] is not None:
+                words += [f"other-config:hwaddr={mac(bridge['dpid'], 0)}"]
             for interface, number in bridge["interfaces"].items():
                 words += ["--", "add-port", name, interface, "--", "set", "Interface", interface]
                 words += [f"ofport_request={number}"]

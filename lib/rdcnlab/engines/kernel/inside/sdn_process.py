@@ -21,16 +21,26 @@ from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 # threads of Python; with eventlet, the other choice, os-ken would poll
 os.environ["OSKEN_HUB_TYPE"] = "native"
 
+from clock import be_exact, sleep_until
+from sdn_ports import Ports
+
+if TYPE_CHECKING:
+    # it is imported by another name; with this line it counts as code of the guest, and so for the identity of a run
+    import sdn_learning  # noqa: F401
+
 #: Name under which the first module of a user's application is imported, unless it is a package.
 OWN = "own_controller"
 #: Name of the default application's module.
 DEFAULT = "sdn"
+
+#: Modules of Ryu that os-ken lacks, and that public applications derive from.
+LENT = {"os_ken.app.simple_switch_13": os.path.join(os.path.dirname(os.path.abspath(__file__)), "sdn_learning.py")}
 
 Raised = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
 
@@ -97,13 +107,20 @@ def main(path: str) -> None:
 def _started(plan: dict[str, Any]) -> Any:
     """Start os-ken with the application; return a function that waits until all switches are ready."""
     from os_ken import cfg
+    from os_ken.lib import hub
+
+    if plan["app"] is None:
+        # With threads, os-ken takes every exception for the wish to end a thread, and says nothing. So name this wish.
+        hub.TaskExit = type("TaskExit", (Exception,), {})
+    else:
+        import sdn_hub
+
+        be_exact()  # all threads inherit that
+        sdn_hub.install(hub)
     from os_ken.base.app_manager import AppManager, OSKenApp
     from os_ken.controller import handler, ofp_event, ofp_handler
-    from os_ken.lib import hub
     from sdn import Controller, Refused, testbed
 
-    # With threads, os-ken takes every exception for the wish to end a thread, and says nothing. So name this wish.
-    hub.TaskExit = type("TaskExit", (Exception,), {})
     testbed.read(plan)
     cfg.CONF.set_override("ofp_tcp_listen_port", plan["port"])
     cfg.CONF.set_override("ofp_listen_host", "127.0.0.1")
@@ -122,14 +139,21 @@ def _started(plan: dict[str, Any]) -> Any:
             if not any(ofp_event.EventOFPErrorMsg in app.event_handlers for app in apps):
                 raise Refused(testbed.of(event.msg.datapath).refusal(event.msg))
 
+    if plan["observe_links"]:
+        from os_ken.topology import switches as discovery
+
+        discovery.CONF.set_override("observe_links", True)
     manager = AppManager.get_instance()
     if plan["app"] is not None and not own:
         raise RuntimeError(f"{label(plan['app'])} defines no application of os-ken (a class of OSKenApp)")
     manager.load_apps([*(own or [DEFAULT]), ofp_handler.__name__])
+    if own:
+        sleep_until(plan["begin_ns"])
     contexts = manager.create_contexts()
     manager.instantiate(Watch)
     manager.instantiate_apps(**contexts)
     apps = [app for app in manager.applications.values() if app.__class__.__module__ in (DEFAULT, *own)]
+    Ports(plan["switches"], plan["epoch_ns"]).start()
 
     def wait() -> None:
         for event in connected.values():
@@ -198,7 +222,7 @@ def _imported(app: dict[str, Any], base: type) -> list[str]:
                 f"{label(app)} has a module '{name}', as Python, os-ken or rdcnlab has; give it another name"
             )
     ryu_names.install()
-    sys.meta_path.insert(0, Own({first: app["path"], **others}))
+    sys.meta_path.insert(0, Own({**LENT, first: app["path"], **others}))
     module = importlib.import_module(first)
     every = [one for one in vars(module).values() if inspect.isclass(one) and issubclass(one, base)]
     found = [one for one in every if one.__module__ == first or one.__module__ in others]

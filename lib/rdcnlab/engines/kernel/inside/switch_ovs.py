@@ -15,12 +15,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from clock import sleep_until
 from nodes import Box
 from ovs_process import CONTROL, Controller, OpenVSwitch
 from panel import Panel
 
 #: Port of the controller; the ports of flows begin at 5001, and there are at most 1024 of them.
 OPENFLOW_PORT = 6653
+#: An application of the user's own begins this many ns before the scenario, so that its timers, too, end at the same
+#: instants on all machines; its process starts a little earlier.
+BEFORE_NS, EARLIER_NS = 48 * 10**9, 10**8
 
 
 class Shared:
@@ -43,14 +47,18 @@ class Shared:
         if self.controller is not None:
             return
         assert self.ovs is not None
-        self.ovs.configure(self.plans, OPENFLOW_PORT)
         first = self.plans[0]
+        if first["app"] is not None:
+            sleep_until(epoch_ns - BEFORE_NS - EARLIER_NS)
+        self.ovs.configure(self.plans, OPENFLOW_PORT)
         shared = {
             "epoch_ns": epoch_ns,
             "port": OPENFLOW_PORT,
             "control": CONTROL,
             "app": first["app"],
             "flows": first["flows"],
+            "begin_ns": epoch_ns - BEFORE_NS,
+            "observe_links": first.get("observe_links", False),
         }
         self.controller = Controller({**shared, "switches": self.plans})
         self.ovs.running.append(self.controller)
@@ -85,10 +93,13 @@ class Bridge(Box):
 
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Make the panel, and filters that keep the controller's probes out of its lines."""
+        from sdn_ports import addresses
         from sdn_probe import kept_out
         from topology import batch
 
         self.panel = Panel(self, self.plan["panel"])
+        if self.plan["app"] is not None:
+            batch(self, "ip", addresses(self.plan))
         batch(self, "tc", kept_out(self.plan["number"], [ours for ours, _ in self.plan["panel"]["pairs"]]))
         SHARED.add(self.plan)
 

@@ -48,6 +48,7 @@ def switch(network: Network, number: int) -> dict[str, Any]:
         "delay_ns": settings.delay,
         "drawn_ns": _drawn(network.scenario, network.switches[number], found),
         "flows": _flows(network),
+        **({} if settings.controller is None else _seen(network, number)),
     }
 
 
@@ -189,6 +190,13 @@ def _drawn(scenario: Scenario, name: str, found: Sequence[Entry]) -> dict[int, i
                 allowed = f"so short that {name} changes at most {MOST_DRAWN} times, with switch.jitter"
                 raise InputError.of("limit", f"{scenario.limit} ns", allowed)
     return {instant: draw(scenario.seed, f"control {name} {instant}", jitter) for instant in sorted(instants)}
+
+
+def _seen(network: Network, number: int) -> dict[str, Any]:
+    """Return what a controller of the user's own hears of: spans in which ports are down, and neighbours."""
+    down = {panel.line_port(line.number): line.link.down for line in network.lines_at(number) if line.link.down}
+    observes = {"observe_links": True} if network.scenario.switch.observe_links else {}
+    return {**({"down": down} if down else {}), **observes}
 
 
 def _flows(network: Network) -> list[dict[str, Any]]:
