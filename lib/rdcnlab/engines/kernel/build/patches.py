@@ -13,6 +13,8 @@ from rdcnlab.fields.errors import RunError
 HERE = Path(__file__).resolve().parents[1]
 #: Patches below this number correct time and randomness; a build with only these is called ``stock``.
 FIRST_FEATURE = 11
+#: Patches that ``stock`` has in addition, because no run can be recorded without them.
+NEEDED = {75}
 
 
 def root() -> Path:
@@ -24,10 +26,15 @@ def root() -> Path:
 
 
 def series(*, stock: bool = False) -> list[Path]:
-    """Return the patches in order; with `stock` only those for time and randomness."""
+    """Return the patches in order; with `stock` only those that are no features."""
     directory = root()
     names = [line.split("#")[0].strip() for line in (directory / "series").read_text().splitlines()]
-    return [directory / name for name in names if name and not (stock and int(name[:4]) >= FIRST_FEATURE)]
+    return [directory / name for name in names if name and not (stock and is_feature(name))]
+
+
+def is_feature(name: str) -> bool:
+    """Return whether a patch, by its file's name, does more than correct time and randomness and let runs be seen."""
+    return int(name[:4]) >= FIRST_FEATURE and int(name[:4]) not in NEEDED
 
 
 def change(patch: Path) -> str:

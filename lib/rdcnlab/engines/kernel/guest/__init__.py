@@ -101,9 +101,8 @@ def run(
     RunError
         The guest did not end normally. The message says how it ended; the log is in `directory`.
     """
-    buffers = sum(probe["buffer_kB"] for probe in plan["probes"])
     switches = sum(switch.get("memory_kB", 0) for switch in plan["switches"])
-    need = memory.size(buffers + switches + plan["memory_kB"])
+    need = memory.size(switches + plan["memory_kB"])
     (directory / "plan.json").write_text(json.dumps(plan, sort_keys=True))
     every = [HERE / "inside", *(Path(file) for switch in plan["switches"] for file in switch.get("files", [])), *read]
     return boot(

@@ -15,8 +15,8 @@ BASE = 512 * MIB
 SMALLEST, LARGEST = 256 * MIB, 64 * 1024 * MIB
 
 
-def size(plan_probes_kB: int) -> int:  # noqa: N803  (unit)
-    """Return the memory that a run needs in bytes: its trace buffers and a base.
+def size(more_kB: int) -> int:  # noqa: N803  (unit)
+    """Return the memory that a run needs in bytes: a base, and what its plan asks for in addition.
 
     ``RDCNLAB_GUEST_MEMORY`` (MiB) overrides it; results do not depend on it.
 
@@ -27,7 +27,7 @@ def size(plan_probes_kB: int) -> int:  # noqa: N803  (unit)
     """
     named = os.environ.get("RDCNLAB_GUEST_MEMORY")
     if named is None:
-        return (BASE + plan_probes_kB * 1000 * 9 // 8 + MIB - 1) // MIB * MIB
+        return (BASE + more_kB * 1000 * 9 // 8 + MIB - 1) // MIB * MIB
     if not named.isascii() or not named.isdigit() or not SMALLEST <= int(named) * MIB <= LARGEST:
         allowed = f"MiB between {SMALLEST // MIB} and {LARGEST // MIB}"
         raise InputError.of("RDCNLAB_GUEST_MEMORY", named, allowed)

@@ -89,9 +89,3 @@ def error(testbed: Any) -> RuntimeError:
         "frames to broadcast, multicast and unknown addresses along a tree, as the spanning tree protocol finds one; "
         "or the network must have one link less"
     )
-
-
-def explained(why: probes.TooSmall, testbed: Any) -> RuntimeError:
-    """Return the error of a trace that is full, with the circle if frames have filled it that circled."""
-    found = circle(testbed) if testbed.plan["trunks"] else None
-    return RuntimeError(f"{why}" if found is None else f"frames circled: {found}. They filled the trace: {why}")

@@ -17,7 +17,6 @@ from typing import Any, NoReturn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import circles
 import circuits
 import ledger
 import looking
@@ -37,7 +36,7 @@ def run(plan: dict[str, Any], directory: str) -> None:
         testbed.start()
         for host, line in plan["before"]:
             testbed.hosts[host].cmd(line)
-        probes.start(plan["probes"])
+        probes.start(plan["probes"], directory)
         captures = [pcapng.Capture(each, testbed) for each in plan["captures"]]
         followers = probes.followers(plan["probes"], directory)
         own = programs.Programs(plan, testbed, directory) if "programs" in plan else None
@@ -63,7 +62,7 @@ def run(plan: dict[str, Any], directory: str) -> None:
             found = {name: probes.counters(testbed.pid(name)) for name in testbed.hosts}
             with open(os.path.join(directory, "counters.json"), "w") as file:
                 json.dump(found, file)
-        probes.collect(plan["probes"], directory)
+        probes.finish(plan["probes"], directory)
         if own is not None:
             own.keep()
         with open(os.path.join(directory, "switch.json"), "w") as file:
@@ -71,8 +70,6 @@ def run(plan: dict[str, Any], directory: str) -> None:
         answers = [testbed.hosts[host].cmd(line) for host, line in plan["commands"]]
         with open(os.path.join(directory, "commands.json"), "w") as file:
             json.dump(answers, file)
-    except probes.TooSmall as error:
-        raise circles.explained(error, testbed) from None
     finally:
         testbed.stop()
 

@@ -18,7 +18,7 @@ from typing import Any
 import mininet.node
 from mininet.link import Intf, Link
 from mininet.node import Host, Node, Switch
-from traffic import TOOL
+from tool import TOOL
 
 #: Threads that hold namespaces of nodes that are made later, the first one last.
 held: list[int] = []

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Record trace events of the kernel while the flows run, and write them to files afterwards.
+"""Record trace events of the kernel in files of the run's directory while the flows run.
 
-Each kind of event has its own trace instance (a ring buffer), so that all its records have the same size. Recording
-costs no virtual time: the buffers use the scheduler's clock, and reading this clock costs no virtual time.
+Each kind of event has its own trace instance, so that all its records have the same size. Recording costs no virtual
+time: the time of a record is that of the scheduler's clock, which costs none to read, and the kernel itself writes the
+records to the host (patch 0075). So no process is woken, no buffer has to hold the records, and none is lost unless
+the host refuses it.
 """
 
 from __future__ import annotations
@@ -12,16 +14,14 @@ import re
 import subprocess
 from typing import Any
 
-from traffic import TOOL
+from tool import TOOL
 
 TRACING = "/sys/kernel/tracing"
 
-#: Size of a buffer's page in kB. A system call reads one page, so larger pages need fewer calls. ``tools/pages.h``
-#: has room for this size.
-PAGE_KB = 64
-
-#: Instance with the marker, which gives the difference between trace time and CLOCK_MONOTONIC.
-MARKER = "marker"
+#: File with the marker, which gives the difference between trace time and CLOCK_MONOTONIC.
+MARKER = "marker.trace"
+#: Size of a ring buffer in kB, the smallest. Recorded events do not enter it.
+BUFFER_KB = 8
 
 
 def write(path: str, text: str) -> None:
@@ -33,96 +33,113 @@ def write(path: str, text: str) -> None:
         raise RuntimeError(f"{path}: cannot set '{text}': {error.strerror}") from None
 
 
-class TooSmall(RuntimeError):
-    """A trace buffer had no room for all its events."""
-
-
-def start(probes: list[dict[str, Any]]) -> None:
+def start(probes: list[dict[str, Any]], directory: str) -> None:
     """Make the trace instances and enable their events.
+
+    The ``fields`` of each probe's records go to ``<name>.trace``, and the event's format to ``<name>.format``. Of a
+    probe that is reduced while the flows run, they go to ``<name>.part``; see `Follower`.
 
     Parameters
     ----------
     probes : list of dict
-        Each has ``name``, ``event`` (``system/name``), ``filter`` (may be empty) and ``buffer_kB``.
+        Each has ``name``, ``event`` (``system/name``), ``filter`` (may be empty) and ``fields``.
+    directory : str
+        Directory of the result.
     """
     if not probes:
         return
     write(f"{TRACING}/trace_clock", "local")
     for probe in probes:
-        instance = f"{TRACING}/instances/{probe['name']}"
+        name, instance = probe["name"], f"{TRACING}/instances/{probe['name']}"
         os.mkdir(instance)
         write(f"{instance}/trace_clock", "local")
-        # A full buffer keeps its records and counts the lost ones, so that the run can be rejected.
-        write(f"{instance}/options/overwrite", "0")
-        write(f"{instance}/buffer_subbuf_size_kb", str(PAGE_KB))
-        write(f"{instance}/buffer_size_kb", str(probe["buffer_kB"]))
+        write(f"{instance}/buffer_size_kb", str(BUFFER_KB))
         event = f"{instance}/events/{probe['event']}"
         if probe["filter"]:
             write(f"{event}/filter", numbered(event, probe["filter"]))
+        with open(f"{event}/format") as file:
+            text = file.read()
+        with open(os.path.join(directory, f"{name}.format"), "w") as out:
+            out.write(text)
+        # the kernel writes to the host, where the directory has another path
+        path = os.path.join(os.environ["RDCN_RUN"], f"{name}.{'part' if reduced(probe) else 'trace'}")
+        places = [f"{offset}:{size}" for offset, size in places_of(text, probe)]
+        write(f"{instance}/records", " ".join([path, str(record_size(text, probe)), *places]))
         write(f"{event}/enable", "1")
 
 
+def reduced(probe: dict[str, Any]) -> bool:
+    """Return whether a probe's records are reduced while the flows run."""
+    return bool(probe.get("tally") or probe.get("latest"))
+
+
+def fields_of(probe: dict[str, Any]) -> list[str]:
+    """Return the fields of a probe's records; counts of departures also take what they leave behind in the queue."""
+    return probe["fields"] + ["qlen"] * ("instants" in probe.get("tally", {}))
+
+
+def places_of(text: str, probe: dict[str, Any]) -> list[tuple[int, int]]:
+    """Return offset and size of each field of a probe, from the text of the event's ``format`` file."""
+    found = []
+    for field in fields_of(probe):
+        place = re.search(rf"\b{field};\s*offset:(\d+);\s*size:(\d+);", text)
+        if place is None:
+            raise RuntimeError(f"an event has no field '{field}': {text.splitlines()[0]}")
+        found.append((int(place[1]), int(place[2])))
+    return found
+
+
+def record_size(text: str, probe: dict[str, Any]) -> int:
+    """Return the bytes of a record: 8 of its time, and those of its fields."""
+    return 8 + sum(size for _, size in places_of(text, probe))
+
+
 class Follower:
-    """A process that reads the records of a probe while the flows run, and so keeps its buffer small.
+    """A process that reduces the records of a probe while the flows run, and empties their file.
 
     A probe with ``tally`` is counted in bins, with the result in ``<name>.tally``. Of a probe with ``latest`` only the
-    last record of each flow in each bin is written, to ``<name>.trace``. Of a probe with ``record`` all are.
+    last record of each flow in each bin is written, to ``<name>.trace``.
 
     Parameters
     ----------
     probe : dict
-        A probe with ``tally``, ``latest`` or ``record``: ``start_ns``, ``bin_ns``, ``every_ns``; for departures also
-        ``instants``, at which the queues are looked at.
+        A probe with ``tally`` or ``latest``: ``start_ns``, ``bin_ns``, ``every_ns``; for departures also ``instants``,
+        at which the queues are looked at.
     directory : str
         Directory of the result.
     """
 
     def __init__(self, probe: dict[str, Any], directory: str) -> None:
-        self.instance = f"{TRACING}/instances/{probe['name']}"
-        tool = next(name for name in ("tally", "latest", "record") if probe.get(name))
-        times = [str(probe[tool][name]) for name in ("start_ns", "bin_ns", "every_ns")]
-        text = layout(probe)
-        fields = [place(text, field) for field in probe["fields"]]
-        target = os.path.join(directory, probe["name"])
-        if tool != "tally":
-            words = [f"{target}.trace", *times, place(text, "dport"), *fields]
-            if tool == "record":
-                words = [f"{target}.trace", times[0], times[2], *fields]
-            with open(f"{target}.format", "w") as out:
-                out.write(text)
-        else:
-            words = [f"{target}.tally", *times, *fields]
-            if "instants" in probe["tally"]:
-                words += [place(text, "qlen"), f"{target}.tally.instants"]
-                with open(words[-1], "w") as file:
-                    file.write("".join(f"{instant}\n" for instant in probe["tally"]["instants"]))
-        self.process = subprocess.Popen([TOOL, tool, self.instance, *words])
+        self.name = probe["name"]
+        tool = "tally" if probe.get("tally") else "latest"
+        target = os.path.join(directory, self.name)
+        with open(f"{target}.format") as file:
+            text = file.read()
+        words = [f"{TRACING}/instances/{self.name}/records", f"{target}.part"]
+        words += [f"{target}.{'tally' if tool == 'tally' else 'trace'}"]
+        words += [str(probe[tool][name]) for name in ("start_ns", "bin_ns", "every_ns")]
+        if tool == "latest":
+            before = probe["fields"][: probe["fields"].index("dport")]
+            at = record_size(text, {"fields": before})
+            words += [str(record_size(text, probe)), str(at)]
+        elif "instants" in probe["tally"]:
+            words += [f"{target}.tally.instants"]
+            with open(words[-1], "w") as file:
+                file.write("".join(f"{instant}\n" for instant in probe["tally"]["instants"]))
+        self.process = subprocess.Popen([TOOL, tool, *words])
 
     def stop(self) -> None:
-        """Read what is left and end; raise an error if records were lost (`TooSmall`) or the process has failed."""
-        write(f"{self.instance}/tracing_on", "0")
+        """Read what is left and end; raise an error if the process has failed."""
+        write(f"{TRACING}/instances/{self.name}/tracing_on", "0")
         self.process.terminate()
         if self.process.wait():
-            raise RuntimeError(f"the reader of {self.instance} ended with status {self.process.returncode}")
-        missing = lost(self.instance)
-        if missing:
-            raise TooSmall(f"the trace buffer of {self.instance} was too small by {missing} events")
-
-
-def followed(probe: dict[str, Any]) -> bool:
-    """Return whether a probe's records are read while the flows run."""
-    return bool(probe.get("tally") or probe.get("latest") or probe.get("record"))
+            check(self.name)
+            raise RuntimeError(f"the reader of '{self.name}' ended with status {self.process.returncode}")
 
 
 def followers(probes: list[dict[str, Any]], directory: str) -> list[Follower]:
-    """Start a process for each probe whose records are read while the flows run."""
-    return [Follower(probe, directory) for probe in probes if followed(probe)]
-
-
-def layout(probe: dict[str, Any]) -> str:
-    """Return the text of the ``format`` file of a probe's event."""
-    with open(f"{TRACING}/instances/{probe['name']}/events/{probe['event']}/format") as file:
-        return file.read()
+    """Start a process for each probe whose records are reduced while the flows run."""
+    return [Follower(probe, directory) for probe in probes if reduced(probe)]
 
 
 def counters(pid: int) -> dict[str, int]:
@@ -143,43 +160,43 @@ def numbered(event: str, condition: str) -> str:
     return condition
 
 
-def lost(instance: str) -> int:
-    """Return the number of events that were lost because the buffer was full."""
-    with open(f"{instance}/per_cpu/cpu0/stats") as file:
-        stats = dict(line.split(":", 1) for line in file if ":" in line)
-    return int(stats["dropped events"]) + int(stats["overrun"])
+def finish(probes: list[dict[str, Any]], directory: str) -> None:
+    """Stop recording, and complete all files.
 
-
-def collect(probes: list[dict[str, Any]], directory: str) -> None:
-    """Write the ``fields`` of each probe's records to ``<name>.trace``, and the event's format to ``<name>.format``."""
+    Raises
+    ------
+    RuntimeError
+        Records were lost. The message names the event, their number, and why the host did not take them.
+    """
     if not probes:
         return
-    take(TRACING, os.path.join(directory, MARKER), [])
+    with open(os.path.join(directory, MARKER), "w") as out:
+        out.write(marker())
     for probe in probes:
-        if followed(probe):
-            continue
-        name = probe["name"]
-        instance = f"{TRACING}/instances/{name}"
+        instance = f"{TRACING}/instances/{probe['name']}"
         write(f"{instance}/tracing_on", "0")
-        missing = lost(instance)
-        if missing:
-            raise TooSmall(f"the trace buffer of '{name}' was too small by {missing} events")
-        target = os.path.join(directory, name)
-        text = layout(probe)
-        with open(f"{target}.format", "w") as out:
-            out.write(text)
-        take(instance, target, [place(text, field) for field in probe["fields"]])
+        check(probe["name"])
 
 
-def take(instance: str, target: str, places: list[str]) -> None:
-    """Move the content of a trace buffer to ``<target>.trace``."""
-    pipe = f"{instance}/per_cpu/cpu0/trace_pipe_raw"
-    subprocess.run([TOOL, "collect", pipe, f"{target}.trace", *places], check=True)
+def check(name: str) -> None:
+    """Complete the file of a probe's records, and raise an error if some of them were lost."""
+    instance = f"{TRACING}/instances/{name}"
+    with open(f"{instance}/records") as file:
+        _, count, lost, error = map(int, file.read().split())
+    with open(f"{instance}/per_cpu/cpu0/stats") as file:
+        stats = dict(line.split(":", 1) for line in file if ":" in line)
+    refused = int(stats["dropped events"]) + int(stats["overrun"])
+    if lost or refused:
+        why = os.strerror(error) if error else "the kernel had no place for them"
+        raise RuntimeError(
+            f"{lost + refused} of {count + refused} records of '{name}' could not be written into the directory of "
+            f"the run: {why}"
+        )
 
 
-def place(text: str, field: str) -> str:
-    """Return the place of a field as ``offset:size``, from the text of a ``format`` file."""
-    found = re.search(rf"\b{field};\s*offset:(\d+);\s*size:(\d+);", text)
-    if found is None:
-        raise RuntimeError(f"an event has no field '{field}': {text.splitlines()[0]}")
-    return ":".join(found.groups())
+def marker() -> str:
+    """Return trace time and CLOCK_MONOTONIC of the instant at which ``tools/traffic.c`` marked the trace."""
+    write(f"{TRACING}/options/raw", "1")
+    with open(f"{TRACING}/trace") as file:
+        found = re.search(r"^\s*\d+ \d+ (\d+) .*rdcn (\d+)", file.read(), re.MULTILINE)
+    return "" if found is None else f"{found[1]} {found[2]}"

@@ -12,7 +12,7 @@ import subprocess
 from typing import Any
 
 from nodes import inside
-from traffic import TOOL
+from tool import TOOL
 
 #: File system for all that programs write.
 SHARED = "/run/programs"

@@ -10,9 +10,7 @@ import subprocess
 from typing import Any
 
 import circles
-
-#: Path of our tools, one static program. It runs as PID 1, so this is valid wherever the host stores the file.
-TOOL = "/proc/1/exe"
+from tool import TOOL
 
 
 def run(plan: dict[str, Any], testbed: Any, directory: str, programs_ended: int | None = None) -> None:

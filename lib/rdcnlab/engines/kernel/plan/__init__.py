@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a run, which the guest reads: addresses, classes, absolute times, sysctls, trace buffers."""
+"""The plan of a run, which the guest reads: addresses, classes, absolute times, sysctls, recorded events."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from rdcnlab.engines.kernel.plan.captures import captures, captures_kB
 from rdcnlab.engines.kernel.plan.flows import line, order, replays, small
 from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, sysctls
-from rdcnlab.engines.kernel.plan.probes import captures, captures_kB, probes
+from rdcnlab.engines.kernel.plan.probes import PROBE_KB, probes
 from rdcnlab.engines.kernel.switches import demand
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.trace import own_queues
@@ -41,6 +42,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     switches, network = switches_of(scenario), compile_network(scenario)
     starts = zip(scenario.flows, scenario.start_times(), strict=True)
     waiting = order(scenario)
+    recorded = probes(network, switches) + own_queues.probes(network)
     hosts = [host(network, network.stations[one.name]) for one in scenario.network.machines]
     for own in hosts:
         if "transport" in own:
@@ -53,7 +55,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
         "parameters": parameters(scenario),
         "switches": switches.devices(here=here),
         "trunks": [trunk.ports for trunk in network.trunks],
-        "probes": probes(network, switches) + own_queues.probes(network),
+        "probes": recorded,
         "seed": str(scenario.seed),
         "epoch_ns": START_NS,
         "ready_ns": instants.ready_ns(scenario),
@@ -74,7 +76,10 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
         **({"replays": found} if (found := replays(network)) else {}),
         "captures": captures(network),
         "counters": scenario.probes.counters,
-        "memory_kB": quic.memory_kB(scenario) + programs.memory_kB(scenario) + captures_kB(network),
+        "memory_kB": quic.memory_kB(scenario)
+        + programs.memory_kB(scenario)
+        + captures_kB(network)
+        + PROBE_KB * len(recorded),
         **programs.settings(network, here=here),
         **demand.settings(network),
         # for tests: pairs of host and shell line to run before the flows, and after they have ended

@@ -39,17 +39,6 @@ def settings(network: Network) -> dict[str, Any]:
     }
 
 
-def most_changes(network: Network) -> int:
-    """Return an upper bound of the changes of slots until the limit that a controller causes."""
-    optics = network.scenario.network.optics
-    if optics is None or optics.demand is None:
-        return 0
-    demand, ends = optics.demand, len(_links(network))
-    steps = 1 if demand.decide == "greedy" and demand.controller is None else demand.every // (2 * demand.night) + 1
-    # each end of a circuit: packets leave it, light is switched, packets take it; the circuit before, and the next one
-    return (network.scenario.limit // demand.every + 1) * steps * ends * 6
-
-
 def decisions(network: Network, directory: Path) -> Iterator[tuple[int, str, str | None, str | None, int]]:
     """Yield rows of the table ``events``: the circuits of each decision, with the demand of their racks in bytes."""
     optics = network.scenario.network.optics

@@ -16,19 +16,14 @@ from numpy.typing import NDArray
 
 from rdcnlab.engines.kernel.trace import records
 from rdcnlab.engines.network import Network
-from rdcnlab.engines.network.flows import payload
-from rdcnlab.scenario import application
 
 if TYPE_CHECKING:
     from rdcnlab.engines.observation import OwnQueue
 
-#: Events by the begin of the name of their trace buffer.
+#: Events by the begin of the name of their trace.
 EVENTS = {"queued": "net/net_dev_queue", "sent": "net/net_dev_start_xmit"}
 #: Fields of a record: the address of the packet tells two packets apart while both exist.
 FIELDS = ("skbaddr", "len")
-#: Bytes of a record in the trace buffer.
-_RECORD = {"queued": 52, "sent": 100}
-_SPARE_KB = 256
 
 
 def hosts(network: Network) -> list[str]:
@@ -41,27 +36,13 @@ def hosts(network: Network) -> list[str]:
 
 
 def probes(network: Network) -> list[dict[str, Any]]:
-    """Return the trace buffers of all own queues that are listed, with room for twice the packets of their flows."""
-    found = []
-    for host in hosts(network):
-        user = network.stations[host].host.of or host
-        flows = [flow for flow in network.scenario.traffic if user in (flow.src, flow.dst)]
-        packets = (
-            sum(application.packets(network.scenario, flow, payload(flow, network.mtu)) + 64 for flow in flows) * 2
-            + 20_000
-        )
-        label = network.stations[host].label
-        found += [
-            {
-                "name": f"{name}-{label}",
-                "event": event,
-                "filter": f'name == "{label}-eth0"',
-                "fields": list(FIELDS),
-                "buffer_kB": _SPARE_KB + _RECORD[name] * packets // 1000,
-            }
-            for name, event in EVENTS.items()
-        ]
-    return found
+    """Return the events of all own queues that are listed."""
+    labels = [network.stations[host].label for host in hosts(network)]
+    return [
+        {"name": f"{name}-{label}", "event": event, "filter": f'name == "{label}-eth0"', "fields": list(FIELDS)}
+        for label in labels
+        for name, event in EVENTS.items()
+    ]
 
 
 def read(network: Network, directory: Path, offset_ns: int) -> dict[str, OwnQueue]:

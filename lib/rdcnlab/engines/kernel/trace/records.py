@@ -18,7 +18,8 @@ _FIELD = re.compile(r"\b(?P<name>\w+);\s*offset:\d+;\s*size:(?P<size>[1248]);\s*
 
 
 def layout(text: str, fields: tuple[str, ...]) -> np.dtype[Any]:
-    """Return the dtype of a record: ``time`` (64 bit, ns) and the event's fields, as ``tools/collect.c`` writes it.
+    """Return the dtype of a record: ``time`` (64 bit, ns) and the event's fields, as the kernel's
+    ``kernel/trace/trace_records.c`` writes it (patch 0075).
 
     Parameters
     ----------
@@ -53,9 +54,9 @@ def read(directory: Path, name: str, offset_ns: int, fields: tuple[str, ...]) ->
     """
     raw = (directory / f"{name}.trace").read_bytes()
     dtype = layout((directory / f"{name}.format").read_text(), fields)
-    if raw and (int.from_bytes(raw[:8], "little") != dtype.itemsize or (len(raw) - 8) % dtype.itemsize):
-        raise RunError(f"the trace '{name}' has {len(raw) - 8} bytes, not records of {dtype.itemsize}")
-    records = np.frombuffer(raw[8:], dtype)  # without events the file is empty and has no record size
+    if len(raw) % dtype.itemsize:
+        raise RunError(f"the trace '{name}' has {len(raw)} bytes, not records of {dtype.itemsize}")
+    records = np.frombuffer(raw, dtype)
     out = np.empty(len(records), np.dtype([("time", "<i8"), *((field, dtype[field]) for field in fields)]))
     for field in dtype.names or ():
         out[field] = records[field]
@@ -74,11 +75,10 @@ def trace_offset(directory: Path, ready_ns: int, start_ns: int) -> int:
     Traces use the scheduler's clock. This clock and CLOCK_MONOTONIC show the same simulated time, up to a constant. The
     marker gives this constant: its text is a reading of CLOCK_MONOTONIC, its time stamp is trace time.
     """
-    raw = (directory / "marker.trace").read_bytes()
-    match = re.search(rb"rdcn (\d+)", raw)
-    if match is None:
+    raw = (directory / "marker.trace").read_text().split()
+    if len(raw) != 2:
         raise RunError("the trace has no marker of the start")
-    stamp, reading = int.from_bytes(raw[8:16], "little"), int(match[1])
+    stamp, reading = map(int, raw)
     if not ready_ns <= reading < start_ns:
         raise RunError(f"the marker was set at {reading} ns, not in the last {start_ns - ready_ns} ns before the start")
     return stamp - reading + start_ns

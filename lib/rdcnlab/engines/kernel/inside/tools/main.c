@@ -71,17 +71,13 @@ int main(int argc, char **argv)
 		return init_main(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], "traffic"))
 		return traffic_main(argc - 1, argv + 1);
-	if (argc > 1 && !strcmp(argv[1], "collect"))
-		return collect_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "latest"))
 		return latest_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "tally"))
 		return tally_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "programs"))
 		return programs_main(argc - 1, argv + 1);
-	if (argc > 1 && !strcmp(argv[1], "record"))
-		return record_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "hold"))
 		return hold_main(argc - 1, argv + 1);
-	die("usage: rdcn-guest traffic|programs|collect|record|latest|tally|hold ...");
+	die("usage: rdcn-guest traffic|programs|latest|tally|hold ...");
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * rdcn-guest tally INSTANCE OUTPUT START_NS BIN_NS EVERY_NS LINK:2 DPORT:2 LEN:4 [QLEN:4 INSTANTS]:
- * count the packets of a trace instance while the run goes on, so that its buffer need
- * not hold all of them.
+ * rdcn-guest tally INSTANCE PART OUTPUT START_NS BIN_NS EVERY_NS [INSTANTS]: count the
+ * packets of a trace instance while the run goes on, so that no file need hold all of them.
  *
- * INSTANCE is a directory of tracefs with one kind of event; LINK, DPORT, LEN and QLEN
- * are the offsets of the fields of that name in an event.  The buffer is emptied every
- * EVERY_NS, and once more at SIGTERM, which ends the tool.  Bin k covers BIN_NS from
- * START_NS + k * BIN_NS, in ns of CLOCK_MONOTONIC.  OUTPUT is an array of `struct row`,
- * ordered by bin; within a bin by the first packet.
+ * INSTANCE and PART are as in reduce.h.  A record has the fields link, dport and len of its
+ * event.  They are taken every EVERY_NS, and once more at SIGTERM, which ends the tool.
+ * Bin k covers BIN_NS from START_NS + k * BIN_NS, in ns of CLOCK_MONOTONIC.  OUTPUT is an
+ * array of `struct row`, ordered by bin; within a bin by the first packet.
  *
- * With QLEN the events are departures, and QLEN is what they leave behind in the queue.
+ * With INSTANTS the events are departures, and a record has a fourth field, qlen: what they
+ * leave behind in the queue.
  * OUTPUT.standing then has the queues in bins: an array of `struct standing`, ordered by
  * bin for each link.  OUTPUT.seen has them at the instants that the file INSTANTS lists in
  * ns from the start, one a line, in rising order: an array of `struct seen`.
@@ -18,11 +17,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream.h"
+#include "reduce.h"
 #include "tools.h"
 
 /* pairs of a line and a flow that packets may have in one bin; twice 1024 * 4 lines */
@@ -57,7 +57,19 @@ struct queue {
 	struct standing now;
 };
 
-enum { LINKS = 1024 };
+/* A record; the kernel leaves no gaps. */
+struct packet {
+	uint64_t time;
+	uint16_t link, dport;
+	uint32_t len;
+	uint32_t qlen;			/* of a departure only */
+};
+
+enum {
+	PACKET = offsetof(struct packet, qlen),		/* bytes of a record */
+	DEPARTURE = PACKET + sizeof(uint32_t),
+	LINKS = 1024
+};
 
 static struct row rows[PLACES];
 static uint16_t used[PLACES];
@@ -66,7 +78,7 @@ static struct queue queues[LINKS];
 static uint64_t width;
 static uint64_t *instants;
 static size_t many, next_instant;
-static unsigned int at_link, at_dport, at_len, at_qlen;
+static bool departures;
 static FILE *output, *standing, *seen;
 
 static void put(FILE *file, const void *what, size_t size)
@@ -190,64 +202,52 @@ static void read_instants(const char *path)
 	fclose(file);
 }
 
-static void take(void *to, uint64_t time, const unsigned char *event, uint32_t size)
+static void take(uint64_t time, const unsigned char *record)
 {
-	uint16_t link, dport;
-	uint32_t len;
+	struct packet packet;
 	struct row *row;
 
-	(void)to;
-	if (at_link + 2 > size || at_dport + 2 > size || at_len + 4 > size ||
-	    (at_qlen && at_qlen + 4 > size))
-		die("tally: an event of %u bytes does not have these fields", size);
-	memcpy(&link, event + at_link, sizeof(link));
-	memcpy(&dport, event + at_dport, sizeof(dport));
-	memcpy(&len, event + at_len, sizeof(len));
-	row = row_of(time / width, link, dport);
+	memcpy(&packet, record, departures ? DEPARTURE : PACKET);
+	row = row_of(time / width, packet.link, packet.dport);
 	row->packets++;
-	row->bytes += len;
-	if (at_qlen) {
-		uint32_t qlen;
-
-		memcpy(&qlen, event + at_qlen, sizeof(qlen));
-		leave(time, link, len, qlen);
-	}
+	row->bytes += packet.len;
+	if (departures)
+		leave(time, packet.link, packet.len, packet.qlen);
 }
 
 int tally_main(int argc, char **argv)
 {
-	struct stream stream = { .take = take };
+	struct reduction reduction = { .take = take };
 
-	if (argc != 9 && argc != 11)
-		die("usage: rdcn-guest tally INSTANCE OUTPUT START BIN EVERY LINK:2 DPORT:2 LEN:4 [QLEN:4 INSTANTS]");
-	stream.instance = argv[1];
-	stream.start = strtoull(argv[3], NULL, 10);
-	width = strtoull(argv[4], NULL, 10);
-	stream.every = strtoull(argv[5], NULL, 10);
-	if (!stream.start || !width || !stream.every || sscanf(argv[6], "%u:2", &at_link) != 1 ||
-	    sscanf(argv[7], "%u:2", &at_dport) != 1 || sscanf(argv[8], "%u:4", &at_len) != 1)
-		die("tally: '%s %s %s %s %s %s' are no numbers", argv[3], argv[4], argv[5],
-		    argv[6], argv[7], argv[8]);
-	output = create(argv[2], "");
-	if (argc == 11) {
-		if (sscanf(argv[9], "%u:4", &at_qlen) != 1 || !at_qlen)
-			die("tally: '%s' is no place of a field", argv[9]);
-		read_instants(argv[10]);
-		standing = create(argv[2], ".standing");
-		seen = create(argv[2], ".seen");
+	if (argc != 7 && argc != 8)
+		die("usage: rdcn-guest tally INSTANCE PART OUTPUT START BIN EVERY [INSTANTS]");
+	reduction.instance = argv[1];
+	reduction.part = argv[2];
+	reduction.start = strtoull(argv[4], NULL, 10);
+	width = strtoull(argv[5], NULL, 10);
+	reduction.every = strtoull(argv[6], NULL, 10);
+	if (!reduction.start || !width || !reduction.every)
+		die("tally: '%s %s %s' are no numbers", argv[4], argv[5], argv[6]);
+	departures = argc == 8;
+	reduction.size = departures ? DEPARTURE : PACKET;
+	output = create(argv[3], "");
+	if (departures) {
+		read_instants(argv[7]);
+		standing = create(argv[3], ".standing");
+		seen = create(argv[3], ".seen");
 	}
-	follow(&stream);
+	reduce(&reduction);
 	flush();
-	if (at_qlen) {
+	if (departures) {
 		/* the last bin, and the instants after the last departure */
 		look_before(UINT64_MAX);
 		for (int link = 0; link < LINKS; link++)
 			if (queues[link].known)
 				put(standing, &queues[link].now, sizeof(queues[link].now));
 		if (fclose(standing) || fclose(seen))
-			die("tally: %s: %s", argv[2], strerror(errno));
+			die("tally: %s: %s", argv[3], strerror(errno));
 	}
 	if (fclose(output))
-		die("tally: %s: %s", argv[2], strerror(errno));
+		die("tally: %s: %s", argv[3], strerror(errno));
 	return 0;
 }

@@ -29,8 +29,6 @@ void preload_beside(const char *name, char *path, size_t size);
 int init_main(int argc, char **argv);
 int traffic_main(int argc, char **argv);
 int programs_main(int argc, char **argv);
-int record_main(int argc, char **argv);
-int collect_main(int argc, char **argv);
 int latest_main(int argc, char **argv);
 int tally_main(int argc, char **argv);
 int hold_main(int argc, char **argv);
