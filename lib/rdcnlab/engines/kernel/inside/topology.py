@@ -77,6 +77,7 @@ class Testbed:
         self.net.build()
         # all switches are in the same namespace
         switch = self.switches[0]
+        settings(switch, self.plan["memory_sysctls"])
         batch(switch, "ip", self._cables())
         by_host = neighbours(self.plan)
         for spec in self.plan["hosts"]:
@@ -84,7 +85,6 @@ class Testbed:
             for line in lines(spec) if spec.get("offload", {}).get("gro") else ():
                 # veth merges nothing that comes from an end with TSO, which could send it whole
                 command(switch, f"ethtool -K sw-{label(line)} tso off")
-        settings(switch, self.plan["memory_sysctls"])
         for name, value in self.plan["parameters"].items():
             module, _, parameter = name.partition("/parameters/")
             if not os.path.exists(f"/sys/module/{name}"):
