@@ -82,6 +82,7 @@ def host(network: Network, station: Station) -> dict[str, Any]:
         "subflows": _subflows(scenario, given.name),
         "sysctls": _own_sysctls(scenario, given.name),
         "mtu": network.mtu,
+        "ends": scenario.network.ends,
         **_line(station),
         **_lines(network, given.name),
     }
@@ -96,6 +97,7 @@ def _line(station: Station) -> dict[str, Any]:
         "nic_buffer": given.nic_buffer,
         "queue_bytes": given.queue.bytes,
         "queue_packets": given.queue.packets,
+        **({} if given.qdisc is None else {"qdisc": given.qdisc.tc}),
     }
 
 
