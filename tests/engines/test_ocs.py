@@ -27,6 +27,7 @@ CASES = places.tree() / "tests" / "queue_cases.json"
         "steps",
         "faults",
         "lines",
+        "cards",
         "fabric",
         "hops",
         "timetable",

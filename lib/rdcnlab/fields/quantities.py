@@ -188,6 +188,12 @@ def is_canonical(kind: type[Frozen], data: Any) -> bool:
 
 
 @functools.cache
+def canonical_names(kind: type[Frozen]) -> frozenset[str]:
+    """Return the fields that canonical data of a part always have."""
+    return frozenset(kind.model_fields.keys() - {name for name, _ in _later(kind)})
+
+
+@functools.cache
 def _later(kind: type[Frozen]) -> tuple[tuple[str, Any], ...]:
     """Return names and defaults of the fields marked `omit_default`; cached, because every part needs them."""
     fields = kind.model_fields.items()

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from rdcnlab.fields.phrases import listed
 from rdcnlab.fields.quantities import EVERY, TEXT, is_canonical
 from rdcnlab.scenario import older
+from rdcnlab.scenario.ends import with_ends
 from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import Preset, preset, presets
@@ -126,7 +127,11 @@ def _with_preset(data: dict[str, Any], *, text: bool, directory: Path | None) ->
     if isinstance(network, str) and network in FABRICS:
         network = {"fabric": network}
     if isinstance(network, dict):
-        network = fabric(network, text=text, directory=directory) if "fabric" in network else expanded_network(network)
+        network = (
+            fabric(network, text=text, directory=directory)
+            if "fabric" in network
+            else expanded_network(with_ends(network, text=text))
+        )
         data = {**data, "network": network}
     if isinstance(network, str):
         network_preset = preset(network)

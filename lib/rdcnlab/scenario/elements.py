@@ -23,6 +23,7 @@ from rdcnlab.fields.quantities import (
 from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.line import Changing, Faulty
 from rdcnlab.scenario.p4 import Entries, ProgramField
+from rdcnlab.scenario.qdisc import Qdisc
 from rdcnlab.scenario.queue import MaybeBuffer, PortLimit, Queue, QueueLimit
 from rdcnlab.scenario.queueing import Queueing, replaced
 from rdcnlab.scenario.timetable import RESERVED
@@ -109,9 +110,13 @@ class Host(Faulty):
         Propagation delay in ns, one way.
     queue : Queue
         Limit of the host's own egress queue.
+    qdisc : Qdisc or None
+        The queueing discipline of the host in the place of `queue`: any of Linux. Programs may choose another one at
+        any time, which does not change the line.
     nic_buffer : int
-        Bytes that the network card takes from the host and keeps until the line is free. The host's kernel counts them
-        as sent, so TCP small queues do not include them.
+        Bytes that the network card takes from the host and keeps until the line is free. They belong to their sockets
+        until they have left, as in the ring of a driver. With ``ends: bucket`` of the network, the host's kernel counts
+        them as sent, so TCP small queues do not include them.
     at : str or None
         The host's switch; None if the network has one switch only.
     of : str or None
@@ -131,6 +136,14 @@ class Host(Faulty):
     at: Annotated[LinkName | None, omit_default] = None
     of: Annotated[HostName | None, omit_default] = None
     port: Annotated[Port, omit_default] = Port()
+    qdisc: Annotated[Qdisc | None, omit_default] = None
+
+    @model_validator(mode="after")
+    def _one_queue(self) -> Host:
+        if self.qdisc is not None and self.queue != Queue(packets=1000):
+            why = f"because qdisc is given: {self.qdisc.kind} has limits of its own"
+            raise FieldError.left_out("queue", "given", why)
+        return self
 
     @model_validator(mode="before")
     @classmethod

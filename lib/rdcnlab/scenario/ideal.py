@@ -7,8 +7,8 @@ It is the sum of
   trip more for the request of a receiver that asks;
 - the propagation on all lines of the way;
 - the time that the slowest line takes for all frames but the last;
-- the time of the last frame on each line, as each switch forwards whole frames only. A host's own line counts only if
-  its card has a buffer: otherwise the kernel keeps the rate, and a single frame leaves at once.
+- the time of the last frame on each line, as each switch forwards whole frames only. A token bucket as
+  a host's own end counts only if its card has a buffer: otherwise a single frame leaves at once.
 
 With rounds, all but the opening is repeated, with the times between them. A rate of the application, or its pauses, do
 not count.
@@ -105,7 +105,7 @@ def _ways(scenario: Scenario, flow: Flow, *, back: bool) -> list[_Way]:
         found = [[] if name == BYPASS else [network.link(name)] for name in targets if name != DARK]
     ways = []
     for links in found:
-        rates = (*([first.rate] if first.nic_buffer else []), *(link.rate for link in links), last.rate)
+        rates = (*([first.rate] if network.serialises(first) else []), *(link.rate for link in links), last.rate)
         delay = first.delay + last.delay + sum(link.delay for link in links)
         ways.append(_Way(delay, rates, min(first.rate, *rates)))
     return ways

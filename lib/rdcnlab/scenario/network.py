@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Hashable, Sequence
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -82,6 +82,12 @@ class Network(Frozen):
         one switch, and the links are inside it.
     optics : Optics or None
         Circuits that the optical switches join, and the routing of all packets between racks over them.
+    ends : {'exact', 'bucket'}
+        The hosts' own ends of their cables. ``exact``: lines like all others, below the queueing disciplines of the
+        hosts; a frame takes its time on the line and never leaves earlier than arithmetic allows. Every network that
+        is written has them unless it states something else. ``bucket``: a token bucket, Linux's ``tbf``, is the root
+        discipline of a host, so that a single frame leaves at once, and the rate is a little too high. The networks of
+        the papers state it.
     """
 
     _computed: ClassVar[tuple[str, ...]] = (*Frozen._computed, "unnamed_text", "checked_ways")
@@ -95,6 +101,7 @@ class Network(Frozen):
     schedules: Annotated[tuple[Schedule, ...], Field(max_length=4096), Listed, omit_default] = ()
     switches: Annotated[tuple[Node, ...], Field(max_length=256), Listed, omit_default] = ()
     optics: Annotated[Optics | None, omit_default] = None
+    ends: Annotated[Literal["exact", "bucket"], omit_default] = "bucket"
 
     @model_validator(mode="after")
     def _consistent(self) -> Network:
@@ -102,6 +109,7 @@ class Network(Frozen):
             unique(field, (item.name for item in getattr(self, field)))
         self._check_pools()
         self._check_lines_of_hosts()
+        self._check_disciplines()
         if self.optics is not None:
             self._check_optics(self.optics)
         if self.switches:
@@ -230,6 +238,12 @@ class Network(Frozen):
         if len(names) < 2:
             raise FieldError("hosts", f"{len(names)} host", "at least two hosts; an entry with of is a line of a host")
 
+    def _check_disciplines(self) -> None:
+        for host in self.hosts:
+            if host.qdisc is not None and self.ends == "bucket":
+                why = "with ends: bucket, where the line itself is the host's discipline"
+                raise FieldError.left_out(f"hosts.{host.name}.qdisc", host.qdisc.kind, why)
+
     def _check_no_graph(self) -> None:
         for host in self.hosts:
             if host.at is not None:
@@ -347,13 +361,20 @@ class Network(Frozen):
         """Return the schedule that a flow's path names; None if the path is a link or the flow's own timetable."""
         return next((schedule for schedule in self.schedules if schedule.name == path), None)
 
+    def serialises(self, host: Host) -> bool:
+        """Whether a single packet takes time on a host's own line.
+
+        With token buckets it does only if the card has a buffer. Otherwise the host's kernel keeps the rate, and a
+        single packet leaves at once.
+        """
+        return self.ends == "exact" or host.nic_buffer > 0
+
     def rtt_ns(
         self, src: str, dst: str, there: int, back: int, *, link: str | None = None, link_back: str | None = None
     ) -> float:
         """Return the RTT in ns between two hosts on an otherwise empty network.
 
-        The line of a host that sends takes time only if its card has a buffer. Otherwise the host's kernel keeps the
-        rate, and a single packet leaves at once.
+        See `serialises` for the line of the host that sends.
 
         Parameters
         ----------
@@ -396,4 +417,4 @@ class Network(Frozen):
     def _lines(self, first: str, last: str) -> list[int]:
         """Return the rates of the cables that a single packet between two hosts waits for."""
         sender, receiver = self.host(first), self.host(last)
-        return [*([sender.rate] if sender.nic_buffer else []), receiver.rate]
+        return [*([sender.rate] if self.serialises(sender) else []), receiver.rate]

@@ -28,6 +28,7 @@ def text_of(scenario: Scenario) -> str:
             if part.transport is not None:
                 # `load` would fill in the scenario's settings where a field has its default
                 written["transport"] = part.transport.model_dump(mode="json", context={TEXT: True})
+    data["network"]["ends"] = scenario.network.ends  # what canonical data leave out is not what `load` fills in
     data = {name: data[name] for name in type(scenario).model_fields if name in data}
     network_preset = preset(scenario.network.name) if scenario.network.name in presets() else None
     if network_preset is not None and network_preset.network == scenario.network:

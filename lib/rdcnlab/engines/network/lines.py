@@ -29,13 +29,17 @@ def overhead(network: Network) -> int:
 
 
 def port(network: Network, station: Station) -> dict[str, Any]:
-    """Return a host's two lines at its switch; the line from the host has a rate only if the card has a buffer."""
+    """Return a host's two lines at its switch; the line from the host has a rate behind a deep token bucket only.
+
+    Exact ends have their rate at the host.
+    """
     host, more = station.host, overhead(network)
+    behind = host.nic_buffer and network.scenario.network.ends == "bucket"
     to_host, from_host = (faults(network, host, f"{host.name} {way}") for way in ("to", "from"))
     return {
         "host": station.label,
         "mac": station.mac,
-        "ingress": {"rate": host.rate if host.nic_buffer else 0, "delay": host.delay, "overhead": more, **from_host},
+        "ingress": {"rate": host.rate if behind else 0, "delay": host.delay, "overhead": more, **from_host},
         "egress": {
             "rate": host.rate,
             "delay": host.delay,

@@ -158,7 +158,8 @@ class Comparison(Item):
         """Return the fabric of an architecture as plain data; `day` is in ns, with a night of a ninth of it."""
         if is_laboratory(architecture):
             return laboratories.network(architecture)
-        sizes = {"racks": self.racks, "hosts": self.hosts, "mtu": 1500, "host_rate": _GBPS, "rate": _GBPS}
+        sizes: dict[str, Any] = {"racks": self.racks, "hosts": self.hosts, "mtu": 1500, "host_rate": _GBPS, "rate": _GBPS}
+        sizes["ends"] = "bucket"  # as when runs of them were first published
         hybrid = {"uplinks": 3, "packet_rate": _GBPS, "packet_delay": 1_000}
         queue = {"queue": {"bytes": 1_000_000, "packets": None}}
         more: dict[Architecture, dict[str, Any]] = {
@@ -173,7 +174,7 @@ class Comparison(Item):
             },
         }  # fmt: skip
         if architecture == "leaf-spine":
-            plain = {name: sizes[name] for name in ("hosts", "mtu", "host_rate", "rate")}
+            plain = {name: sizes[name] for name in ("hosts", "mtu", "host_rate", "rate", "ends")}
             return {
                 "fabric": "leaf-spine",
                 "leaves": self.racks,

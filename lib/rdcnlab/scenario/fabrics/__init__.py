@@ -60,6 +60,6 @@ def fabric(parameters: dict[str, Any], *, text: bool = False, directory: Path | 
     except ValidationError as error:
         raise input_error(error, FABRICS[kind]).below("network") from None
     try:
-        return Network.model_validate({"name": name or kind, **instance.data()})
+        return Network.model_validate({"name": name or kind, "ends": instance.ends, **instance.data()})
     except ValidationError as error:
         raise input_error(error, Network).below("network") from None

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, model_validator
 
@@ -28,6 +28,8 @@ class Fabric(Frozen):
         Rate of the links between switches, and of the hosts' cables, in bit/s.
     delay, host_delay : int
         Their propagation delays in ns.
+    ends : {'exact', 'bucket'}
+        As in `Network`.
     """
 
     #: most processes use no fabric, and the validators of all of them take a tenth of a second
@@ -39,6 +41,7 @@ class Fabric(Frozen):
     host_rate: Rate = 10_000_000_000
     delay: Duration = 1_000
     host_delay: Duration = 1_000
+    ends: Literal["exact", "bucket"] = "exact"
 
     def data(self) -> dict[str, Any]:
         """Return the network as plain data, without its name."""

@@ -33,11 +33,14 @@ def port_name(index: int) -> str:
 
 
 class Connection:
-    """A socket of generic netlink to one switch; `ocs.Ocs` says when requests are sent, and which errors there are."""
+    """A socket of generic netlink to one switch; `ocs.Ocs` says when requests are sent, and which errors there are.
 
-    def __init__(self, ifname: str) -> None:
-        self.ifname = ifname
-        self.ifindex = socket.if_nametoindex(ifname)
+    Without the name of a switch, it is for the cards of hosts in the namespace of the caller; see `ocs_cards`.
+    """
+
+    def __init__(self, ifname: str = "") -> None:
+        self.ifname = ifname or "card"
+        self.ifindex = socket.if_nametoindex(ifname) if ifname else None
         self._sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)  # NETLINK_GENERIC
         for option in (10, 11):  # NETLINK_CAP_ACK, NETLINK_EXT_ACK
             self._sock.setsockopt(270, option, 1)

@@ -69,6 +69,12 @@ class Route:
         body = struct.pack("=BBHiIII", 0, 0, 0, index, 0, _ROOT, 0) + attr(1, b"tbf\0") + attr(2 | _NESTED, options)
         self._add(_QDISC, _CREATE | _REPLACE, body)
 
+    def fifo(self, index: int, packets: int | None, size: int | None) -> None:
+        """Let packets of a device wait in one queue, with a limit in packets or in bytes."""
+        kind, limit = (b"bfifo\0", size) if packets is None else (b"pfifo\0", packets)
+        body = struct.pack("=BBHiIII", 0, 0, 0, index, 0, _ROOT, 0) + attr(1, kind) + attr(2, struct.pack("=I", limit))
+        self._add(_QDISC, _CREATE | _REPLACE, body)
+
     def commit(self) -> None:
         """Make all settings; raise OSError if the kernel refuses one."""
         parts, self._parts = self._parts, []
@@ -111,13 +117,16 @@ def _answer(kernel: socket.socket) -> None:
             at += (size + 3) & ~3
 
 
-def host(spec: dict[str, Any], index: int, bucket: dict[str, int], known: Iterable[bytes]) -> None:
-    """Set up the network of a host, whose namespace the caller is in."""
+def host(spec: dict[str, Any], index: int, bucket: dict[str, int] | None, known: Iterable[bytes]) -> None:
+    """Set up the network of a host, whose namespace the caller is in; `bucket` is its line if that is a discipline."""
     route = Route()
     route.up()
     for ip in (spec["ip"], *spec.get("aliases", ())):
         route.address(index, ip, spec["prefix"])
     route.up(index)
     route.neighbours(index, known)
-    route.token_bucket(index, bucket)
+    if bucket is not None:
+        route.token_bucket(index, bucket)
+    else:
+        route.fifo(index, spec["queue_packets"], spec["queue_bytes"])
     route.commit()

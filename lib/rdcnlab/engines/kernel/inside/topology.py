@@ -3,20 +3,22 @@
 
 ::
 
-    host s1 --tbf-- s1-eth0 ===veth=== sw-s1 |
-    host s2 --tbf-- s2-eth0 ===veth=== sw-s2 | switch |  sw-r1 ===veth=== r1-eth0 host r1
-                                             |        |  ...
+    host s1 --line-- s1-eth0 ===veth=== sw-s1 |
+    host s2 --line-- s2-eth0 ===veth=== sw-s2 | switch |  sw-r1 ===veth=== r1-eth0 host r1
+                                              |        |  ...
 
-A host shapes its packets to its line rate with ``tbf``. This keeps TCP small queues working (netem would orphan the
-packets). The switch's port shapes the packets to the host.
+A host's own line is a card of our kernel, below the queueing disciplines of its device; see `ocs_cards`. The switch's
+port shapes the packets to the host.
 
-A network card with its own memory takes packets from the host long before they are on the line, and TCP small queues
-then do not count them any more. The model is a token bucket with the depth of the card's memory. Behind it is the line
-itself, as the ingress link of the switch's port. The missing tokens are the bytes that wait in the card.
+In networks whose hosts have token buckets the line is the root discipline instead, ``tbf``. This keeps TCP small queues
+working (netem would orphan the packets). A network card with its own memory is there a token bucket with the depth of
+the card's memory. Behind it is the line itself, as the ingress link of the switch's port. The missing tokens are the
+bytes that wait in the card, and the host's kernel counts them as sent.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -77,6 +79,7 @@ class Testbed:
         self.net.build()
         # all switches are in the same namespace
         switch = self.switches[0]
+        settings(switch, self.plan["memory_sysctls"])
         batch(switch, "ip", self._cables())
         by_host = neighbours(self.plan)
         for spec in self.plan["hosts"]:
@@ -84,7 +87,6 @@ class Testbed:
             for line in lines(spec) if spec.get("offload", {}).get("gro") else ():
                 # veth merges nothing that comes from an end with TSO, which could send it whole
                 command(switch, f"ethtool -K sw-{label(line)} tso off")
-        settings(switch, self.plan["memory_sysctls"])
         for name, value in self.plan["parameters"].items():
             module, _, parameter = name.partition("/parameters/")
             if not os.path.exists(f"/sys/module/{name}"):
@@ -170,12 +172,17 @@ def neighbours(plan: dict[str, Any]) -> dict[str, list[bytes]]:
 def configure(host: Machine, spec: dict[str, Any], plan: dict[str, Any], known: list[bytes]) -> None:
     """Set up a host: its line, its neighbours and its TCP settings."""
     interface = f"{label(spec)}-eth0"
+    exact = spec["ends"] == "exact"
     with inside(host):
+        if exact:
+            cards(spec, plan["overhead"])
         for line in lines(spec):
             index = socket.if_nametoindex(f"{label(line)}-eth0")
-            route.host(line, index, bucket(line, plan["overhead"]), known)
+            route.host(line, index, None if exact else bucket(line, plan["overhead"]), known)
         write_settings(spec.get("transport", plan["sysctls"]) | spec["sysctls"])
     batch(host, "ip", paths(spec, interface))
+    chosen = [(f"{label(line)}-eth0", line["qdisc"]) for line in lines(spec) if "qdisc" in line]
+    batch(host, "tc", [f"qdisc replace dev {device} root {discipline}" for device, discipline in chosen])
     if spec.get("lines"):
         batch(host, "tc", departures(spec))
     for line in lines(spec):
@@ -250,6 +257,18 @@ def write_settings(sysctls: dict[str, str]) -> None:
         file = os.open(f"/proc/sys/{name.replace('.', '/')}", os.O_WRONLY)
         os.write(file, f"{value}\n".encode())
         os.close(file)
+
+
+def cards(spec: dict[str, Any], overhead: int) -> None:
+    """Put the lines of a host below the disciplines of its devices."""
+    from ocs_cards import Cards
+
+    with contextlib.closing(Cards()) as own, own:
+        for line in lines(spec):
+            # a card that holds 4 GiB is never full: that is more than any guest has
+            own.card_set(
+                f"{label(line)}-eth0", line["rate"], overhead - ETHERNET_HEADER, min(line["nic_buffer"], 2**32 - 1)
+            )
 
 
 def bucket(spec: dict[str, Any], overhead: int) -> dict[str, int]:

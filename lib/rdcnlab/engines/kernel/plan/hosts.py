@@ -17,8 +17,17 @@ from rdcnlab.scenario.own import OwnAlgorithm
 from rdcnlab.scenario.stack import Offload
 from rdcnlab.scenario.transport import Transport
 
-#: Settings that the kernel would derive from the size of memory, in pages of 4 KiB or packets.
-MEMORY_SYSCTLS = {"net.ipv4.tcp_mem": "1048576 1398101 2097152", "net.ipv4.udp_mem": "1048576 1398101 2097152"}
+#: Settings of the whole guest that the kernel would derive from the size of memory, in pages of 4 KiB, and limits of a
+#: processor's queues.
+MEMORY_SYSCTLS = {
+    "net.ipv4.tcp_mem": "1048576 1398101 2097152",
+    "net.ipv4.udp_mem": "1048576 1398101 2097152",
+    # frames that all hosts get at one instant wait here until it is over; by default 1000, and the others are dropped
+    "net.core.netdev_max_backlog": str(2**31 - 1),
+    # what a host keeps for a neighbour until it knows the address; by default 208 KiB. Devices made later have it
+    "net.ipv4.neigh.default.unres_qlen_bytes": str(2**31 - 1),
+}
+
 
 
 #: The first port that the kernel chooses for a connection, unless a scenario has more flows than ports below it.
@@ -73,6 +82,7 @@ def host(network: Network, station: Station) -> dict[str, Any]:
         "subflows": _subflows(scenario, given.name),
         "sysctls": _own_sysctls(scenario, given.name),
         "mtu": network.mtu,
+        "ends": scenario.network.ends,
         **_line(station),
         **_lines(network, given.name),
     }
@@ -87,6 +97,7 @@ def _line(station: Station) -> dict[str, Any]:
         "nic_buffer": given.nic_buffer,
         "queue_bytes": given.queue.bytes,
         "queue_packets": given.queue.packets,
+        **({} if given.qdisc is None else {"qdisc": given.qdisc.tc}),
     }
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The queues of hosts at their own ends of cables, as the kernel's network devices trace them.
 
-A host's queue is a token bucket of Linux, which is no part of our switch. So its packets are those of two events of the
-host's device: ``net_dev_queue``, before a packet is put into the queue, and ``net_dev_start_xmit``, when it leaves. A
-packet without the second event was dropped: the queue was full when it came.
+A host's queue is a discipline of Linux, which is no part of our switch. So its packets are those of two events of the
+host's device: ``net_dev_queue``, before a packet is put into the queue, and ``net_dev_start_xmit``, when it leaves, to
+the line or into the card's memory. A packet without the second event was dropped: the queue was full when it came.
 """
 
 from __future__ import annotations
