@@ -142,7 +142,12 @@ class KernelEngine(Engine):
         said = limited.hint(buffers)
         if said is not None:
             provenance["hint"] = "; ".join(filter(None, [provenance.get("hint"), said]))
-        for trace in [*directory.glob("*.trace"), *directory.glob("*.part"), *directory.glob("*.tally*"), directory / guest_progress.FILE]:
+        for trace in [
+            *directory.glob("*.trace"),
+            *directory.glob("*.part"),
+            *directory.glob("*.tally*"),
+            directory / guest_progress.FILE,
+        ]:
             trace.unlink(missing_ok=True)  # the file is large, and the tables contain its data
         files = captures.files(scenario, directory) | program_tables.files(scenario, directory)
         return Outcome(tables, provenance, files)

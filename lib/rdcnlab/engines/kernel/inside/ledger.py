@@ -17,7 +17,9 @@ from typing import Any
 
 from nodes import inside
 from ocs import Ocs
+from ocs_cards import Cards
 from ocs_netlink import attr, walk
+from topology import label, lines
 
 #: Counters of a device, with their places in ``struct rtnl_link_stats64``.
 DEVICE = {
@@ -39,9 +41,14 @@ def store(testbed: Any, directory: str) -> None:
             key if isinstance(key, int) else "|".join(key): one for key, one in accounts["links"].items()
         }
         found["devices"][name] = accounts
-    for name, host in testbed.hosts.items():
-        with inside(host):
-            found["hosts"][name] = namespace(f"/proc/{testbed.pid(name)}/net")
+    for spec in testbed.plan["hosts"]:
+        name = spec["name"]
+        with inside(testbed.hosts[name]):
+            counted = namespace(f"/proc/{testbed.pid(name)}/net")
+            if spec["ends"] == "exact":
+                for device in (f"{label(line)}-eth0" for line in lines(spec)):
+                    counted["devices"][device]["card"] = Cards(device).card(device)
+        found["hosts"][name] = counted
     with open(os.path.join(directory, "ledger.json"), "w") as file:
         json.dump(found, file)
 

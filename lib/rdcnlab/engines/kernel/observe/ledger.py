@@ -143,7 +143,7 @@ def _between(network: Network, counted: Mapping[str, Any]) -> list[Account]:
         wrong = tuple(reason for reason in reasons if reason not in chosen)
         found.append(Account("between devices", "hand-over", entered=frames, dropped=reasons, unexplained=wrong))
     # a row for each host and trunk would say nothing but that all is well
-    return [account for account in found if account.waiting or account.faults or account.dropped]
+    return [account for account in found if account.waiting or account.faults or any(account.dropped.values())]
 
 
 def _cables(network: Network, counted: Mapping[str, Any]) -> Iterator[Account]:
@@ -156,6 +156,13 @@ def _cables(network: Network, counted: Mapping[str, Any]) -> Iterator[Account]:
         host = counted["hosts"][station.host.of or station.name]
         device = host["devices"][f"{station.label}-eth0"]
         sent = device["qdisc"]["sent"] if "qdisc" in device else device.get("tx_packets", 0)
+        if "card" in device:
+            card = device["card"]
+            yield Account(
+                network.host_sides[station.name], "card", entered=sent, delivered=card["tx_packets"],
+                waiting=card["packets"], dropped={"card": card["drops"]}, unexplained=("card",),
+            )  # fmt: skip
+            sent = card["tx_packets"]
         refused = {"backlog": device.get("tx_dropped", 0)}
         yield Account(
             network.host_sides[station.name], "hand-over", entered=sent, delivered=_frames(port, "entered"),
