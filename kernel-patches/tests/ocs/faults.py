@@ -9,6 +9,7 @@ from lab import HEADERS, Net, Trace, Transfer, burst, counter, equal, inside, ma
 from life import kernel_log
 from netlink import refused
 from ocs import slot
+from ocs_dumps import difference
 
 L = 200
 ONE = 10**9  # probability 1
@@ -175,6 +176,56 @@ def case_jitter_that_may_reorder() -> str:
         within(sum(extra) / frames, 50_000, 100_000 / 12**0.5 / frames**0.5, "mean")
         equal(net.ocs.stats()["links"][0]["faults"]["reordered"], overtook, "counter")
     return f"{overtook} overtook"
+
+
+def case_any_number_may_be_overtaken() -> str:
+    """12 000 frames, one every 17.92 us, with 0 to 400 ms of jitter: each tenth of them within its tenth of 400 ms."""
+    frames, jitter = 12_000, 400_000_000
+    with Net(2) as net:
+        net.ocs.port_set("p1", rate=10**13)
+        through(net, rate=RATE, seed=1, faults={"jitter": jitter, "reorder": 1})
+        delays, got = spread(net, frames)
+        equal(sorted(got), list(range(frames)), "all")
+        delays_of = dict(zip(got, delays, strict=True))
+        within(sum(delays) / frames, jitter / 2, jitter / 12**0.5 / frames**0.5, "mean")
+        for tenth in range(1, 10):
+            share = tenth / 10
+            below = sum(delay <= share * jitter for delay in delays)
+            within(below, share * frames, (frames * share * (1 - share)) ** 0.5, f"below {tenth} tenths")
+        # a frame that arrives before one that was sent earlier has overtaken it
+        latest, overtook = -1, 0
+        for n in range(frames):
+            arrives = n * 17_920 + delays_of[n]
+            overtook += arrives < latest
+            latest = max(latest, arrives)
+        counted = net.ocs.stats()["links"][0]["faults"]["reordered"]
+        # a trace may see an event a little late, see LATE
+        if abs(counted - overtook) > 20:
+            raise AssertionError(f"{counted} counted, {overtook} overtook")
+        equal(difference(net.ocs.accounts()["links"][0]), (0, 0), "account")
+    return f"{overtook} overtook"
+
+
+def case_reordering_ends_and_begins_under_load() -> str:
+    """Frames that were sent while reordering was allowed and while it was not: all arrive."""
+    with Net(2) as net:
+        sink, out = net.udp(1, 9), net.udp(0)
+        sent = 0
+        for reorder in (0, 1, 0, 1, 1, 0, 0):
+            through(net, rate=RATE, faults={"jitter": 10_000_000, "reorder": reorder})
+            for _ in range(100):
+                out.sendto(sent.to_bytes(4, "big") + bytes(L - HEADERS - 4), ("10.0.0.2", 9))
+                sent += 1
+            time.sleep(0.002)
+            account = net.ocs.accounts()["links"][0]
+            equal((difference(account), account["flying"][0] > 50), ((0, 0), True), f"account {account}")
+        time.sleep(1)
+        sink.setblocking(False)
+        got = [int.from_bytes(sink.recv(2000)[:4], "big") for _ in range(sent)]
+        equal(sorted(got), list(range(sent)), "all")
+        first, last = [n for n in got if n < 100], [n for n in got if n >= 500]
+        equal((first, last), (sorted(first), sorted(last)), "those that may not overtake")
+    return ""
 
 
 def case_the_receiver_finds_the_damage() -> str:
