@@ -127,6 +127,10 @@ def _lines(network: Network) -> Iterator[InputError]:
     for field, link in named.items():
         if link.changes:
             yield InputError.of(f"{field}.rate", "a rate that changes", "a constant rate, with ns3")
+    for host in network.hosts:
+        if host.qdisc is not None:
+            why = "with ns3, which does not run Linux's disciplines"
+            yield InputError.left_out(f"network.hosts.{host.name}.qdisc", host.qdisc.kind, why)
     queues: dict[str, Link | Port] = {
         **named,
         **{f"network.hosts.{host.name}.port": host.port for host in network.hosts},

@@ -57,7 +57,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
             {
                 "name": station.label,
                 "ip": station.ip,
-                **_line(station.host, network.mtu, network.overhead),
+                **_line(station.host, network),
             }
             for station in network.stations.values()
         ],
@@ -85,13 +85,16 @@ def _nuftcp(given: Transport) -> dict[str, int]:
     }
 
 
-def _line(host: Host, mtu: int, overhead: int) -> dict[str, int]:
-    """Return a host's own queue and token bucket, with the values of `inside.topology.qdisc` of the kernel engine."""
+def _line(host: Host, network: Network) -> dict[str, int]:
+    """Return a host's own queue and line; a token bucket has the values of `inside.topology.bucket`."""
+    mtu, overhead, queue = network.mtu, network.overhead, host.queue
+    found = {"rate": host.rate, "overhead": overhead - ETHERNET_HEADER, "packets": 0, "memory": 0}
+    if network.scenario.network.ends == "exact":
+        limit = queue.bytes or queue.packets or 0
+        return {**found, "depth": 0, "limit": limit, "packets": int(queue.bytes is None), "memory": host.nic_buffer}
     burst = mtu + overhead + host.nic_buffer + host.rate * 128 // (8 * 10**9) + 16
     # tc keeps the depth as time, in ticks of 64 ns
-    depth = burst * 8 * 10**9 // host.rate // 64 * 64
-    limit = host.queue.bytes or (host.queue.packets or 0) * (mtu + ETHERNET_HEADER)
-    return {"rate": host.rate, "overhead": overhead - ETHERNET_HEADER, "depth": depth, "limit": limit}
+    return {**found, "depth": burst * 8 * 10**9 // host.rate // 64 * 64, "limit": queue.in_bytes(mtu)}
 
 
 def segment(scenario: Scenario) -> int:

@@ -98,7 +98,7 @@ def build(lab: Lab, plan: dict[str, Any], directory: str) -> None:
         lab.call("nuftcp", *(plan["nuftcp"][name] for name in NUFTCP))
     hosts = {}
     for host in plan["hosts"]:
-        line = (host["rate"], host["overhead"], host["depth"], host["limit"])
+        line = (host[name] for name in ("rate", "overhead", "depth", "limit", "packets", "memory"))
         hosts[host["name"]] = lab.call("host", number(host["ip"]), *line)
     switches = [lab.call("switch") for _ in plan["switches"]]
     ports: list[dict[str, int]] = [{} for _ in switches]

@@ -25,8 +25,10 @@ Card::GetTypeId()
 }
 
 void
-Card::SetLine(uint64_t rate, uint32_t overhead, Nanoseconds depth, uint64_t limit)
+Card::SetLine(uint64_t rate, uint32_t overhead, Nanoseconds depth, uint64_t limit, bool packets, uint64_t memory)
 {
+    m_packets = packets;
+    m_memory = memory;
     m_rate = rate;
     m_overhead = overhead;
     m_depth = m_tokens = depth;
@@ -97,7 +99,7 @@ bool
 Card::Send(ns3::Ptr<ns3::Packet> packet, const ns3::Address&, uint16_t)
 {
     Frame* frame = Frame::Of(packet);
-    if (m_bytes + frame->length > m_limit)
+    if (IsFull(*frame))
     {
         m_lost++;
         delete frame;
@@ -110,8 +112,97 @@ Card::Send(ns3::Ptr<ns3::Packet> packet, const ns3::Address&, uint16_t)
         sender->second.waiting += frame->length;
     }
     m_queue.push_back(frame);
-    Serve();
+    if (m_depth)
+    {
+        Serve();
+    }
+    else if (!m_sent)
+    {
+        // a line that stood idle is free from now on
+        m_end = ns3::Simulator::Now().GetNanoSeconds();
+        m_early = 0;
+        Begin();
+    }
     return true;
+}
+
+/** Whether the queue has no room. The first frames behind the one on the line are in the card, as far as they fit. */
+bool
+Card::IsFull(const Frame& frame) const
+{
+    if (m_depth)
+    {
+        return m_bytes + frame.length > m_limit;
+    }
+    if (!m_sent)
+    {
+        return false;
+    }
+    uint64_t memory = 0;
+    uint64_t packets = m_queue.size();
+    uint64_t bytes = m_bytes - m_sent->length;
+    const uint64_t longest = m_mtu + 14 + m_overhead;
+    for (auto next = m_queue.begin(); next != m_queue.end() && memory + longest <= m_memory; ++next)
+    {
+        memory += (*next)->length + m_overhead;
+        bytes -= (*next)->length;
+        packets--;
+    }
+    if (memory + longest <= m_memory)
+    {
+        return false;
+    }
+    return m_packets ? packets + 1 > m_limit : bytes + frame.length > m_limit;
+}
+
+/** Put the next frame on the line, when the one before it has ended. */
+void
+Card::Begin()
+{
+    m_sent = m_queue.front();
+    m_queue.pop_front();
+    const uint64_t work = uint64_t(m_sent->length + m_overhead) * 8 * 1'000'000'000;
+    if (work <= m_early)
+    {
+        m_early -= work; // within the same ns
+    }
+    else
+    {
+        const uint64_t left = work - m_early;
+        m_end += (left + m_rate - 1) / m_rate;
+        m_early = (m_rate - left % m_rate) % m_rate;
+    }
+    const Nanoseconds now = ns3::Simulator::Now().GetNanoSeconds();
+    m_timer = ns3::Simulator::Schedule(ns3::NanoSeconds(m_end - now), &Card::End, this);
+}
+
+void
+Card::End()
+{
+    Frame* frame = m_sent;
+    m_sent = nullptr;
+    if (!m_queue.empty())
+    {
+        Begin();
+    }
+    Leave(frame);
+}
+
+/** A frame leaves the host, and its sender is told. */
+void
+Card::Leave(Frame* frame)
+{
+    m_bytes -= frame->length;
+    const auto sender = m_senders.find(frame->dport);
+    if (sender != m_senders.end())
+    {
+        sender->second.waiting -= frame->length;
+    }
+    m_exit(frame);
+    if (sender != m_senders.end() && sender->second.left)
+    {
+        sender->second.left();
+    }
 }
 
 /** Send what the bucket has tokens for, as tbf does: tokens are counted when a frame is to leave. */
@@ -140,17 +231,7 @@ Card::Serve()
         m_counted = now;
         m_tokens = tokens;
         m_queue.pop_front();
-        m_bytes -= frame->length;
-        const auto sender = m_senders.find(frame->dport);
-        if (sender != m_senders.end())
-        {
-            sender->second.waiting -= frame->length;
-        }
-        m_exit(frame);
-        if (sender != m_senders.end() && sender->second.left)
-        {
-            sender->second.left();
-        }
+        Leave(frame);
     }
     m_serving = false;
 }
@@ -159,6 +240,8 @@ void
 Card::DoDispose()
 {
     m_timer.Cancel();
+    delete m_sent;
+    m_sent = nullptr;
     for (Frame* frame : m_queue)
     {
         delete frame;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The network card of a host: a queue, and a token bucket with the rate of the line, as `tbf` shapes the hosts of the
- * kernel engine. The bucket holds one frame, or as much as the card's memory takes; behind it is the ingress link of the
- * switch's port.
+ * The network card of a host: a queue, and behind it the line, as that of the kernel's cards (drivers/net/ocs/card.c):
+ * one frame at a time, and the n-th of frames back to back leaves at the n-fold time, rounded up once.
+ *
+ * Or a token bucket with the rate of the line, as `tbf` shapes the hosts of the kernel engine in networks that ask for
+ * it. The bucket holds one frame, or as much as the card's memory takes; behind it is the ingress link of the switch's
+ * port.
  *
  * ns-3 has no TCP small queues and no send buffers of UDP. The card counts the bytes of each sender in its queue, and
  * tells a sender when one of its frames has left.
@@ -28,8 +31,11 @@ class Card : public ns3::NetDevice
   public:
     static ns3::TypeId GetTypeId();
 
-    /** Settings of the line; `depth` is the bucket's in ns of line time, `limit` that of the queue in bytes. */
-    void SetLine(uint64_t rate, uint32_t overhead, Nanoseconds depth, uint64_t limit);
+    /**
+     * Settings of the line; `depth` is the bucket's in ns of line time, or 0 for an exact line, `limit` that of the queue
+     * in bytes, or in packets if `packets`. Frames in the card's `memory`, in bytes on the line, are not in the queue.
+     */
+    void SetLine(uint64_t rate, uint32_t overhead, Nanoseconds depth, uint64_t limit, bool packets, uint64_t memory);
     /** Where frames go once they have left the host. */
     void SetExit(std::function<void(Frame*)> exit);
     /** A frame arrives from the switch. */
@@ -87,12 +93,21 @@ class Card : public ns3::NetDevice
 
     Nanoseconds Cost(const Frame& frame) const;
     void Serve();
+    bool IsFull(const Frame& frame) const;
+    void Begin();
+    void End();
+    void Leave(Frame* frame);
     void Accept(ns3::Ptr<ns3::Packet> packet, uint16_t dport, uint8_t version);
 
     uint64_t m_rate{1};
     uint32_t m_overhead{0};
     Nanoseconds m_depth{0};
     uint64_t m_limit{0};
+    bool m_packets{false};
+    uint64_t m_memory{0};
+    Nanoseconds m_end{0};   //!< of the frame on the line, or the last one
+    uint64_t m_early{0};    //!< how much before `m_end` it really was, in 1 / rate ns
+    Frame* m_sent{nullptr}; //!< on the line
     Nanoseconds m_tokens{0}; //!< in ns of line time
     Nanoseconds m_counted{0};
     std::deque<Frame*> m_queue;

@@ -147,9 +147,9 @@ lab_nuftcp(int64_t factor, int64_t weight, int64_t quiet, int64_t readings, int6
     return 0;
 }
 
-/** Add a host with an address in 10.0.0.0/8; the depth of its bucket is in ns, the limit of its queue in bytes. */
+/** Add a host with an address in 10.0.0.0/8; see Card::SetLine. */
 int64_t
-lab_host(int64_t address, int64_t rate, int64_t overhead, int64_t depth, int64_t limit)
+lab_host(int64_t address, int64_t rate, int64_t overhead, int64_t depth, int64_t limit, int64_t packets, int64_t memory)
 {
     return Guarded([&]() -> int64_t {
         Lab& lab = TheLab();
@@ -163,7 +163,7 @@ lab_host(int64_t address, int64_t rate, int64_t overhead, int64_t depth, int64_t
         stack.Install(host.node);
         host.card->SetAddress(ns3::Mac48Address::Allocate());
         host.card->SetMtu(lab.mtu);
-        host.card->SetLine(rate, overhead, depth, limit);
+        host.card->SetLine(rate, overhead, depth, limit, packets != 0, memory);
         host.node->AddDevice(host.card);
         auto ip = host.node->GetObject<ns3::Ipv4>();
         const uint32_t interface = ip->AddInterface(host.card);
