@@ -129,7 +129,7 @@ class Store:
     def _local(self, identifier: str, scenario: Scenario | None = None) -> Run | None:
         """Return the local run of this id, or None. The scenario is read if it is not known."""
         path = self.root / identifier
-        if not _ID.fullmatch(identifier) or not os.path.isdir(path):  # also where it cannot be asked for
+        if not _ID.fullmatch(identifier) or not os.path.isdir(path):  # noqa: PTH112 - `Path.is_dir` raises some errors
             return None
         try:
             found = stored.read(path)
@@ -288,11 +288,13 @@ def sweep(work: Path) -> None:
 
 
 def _remove(directory: Path) -> None:
-    """Remove a directory of work, its probe and its lock, the lock last: without it nobody would remove the rest."""
-    for path in (directory, _probe_path(directory)):
+    """Remove a directory of work and its probe, then its lock. What could not be removed keeps it, and is swept later."""
+    paths = (directory, _probe_path(directory))
+    for path in paths:
         shutil.rmtree(path, ignore_errors=True)
     with contextlib.suppress(OSError):
-        _lock_path(directory).unlink()
+        if not any(map(os.path.lexists, paths)):
+            _lock_path(directory).unlink()
 
 
 def _probe(directory: Path) -> None:

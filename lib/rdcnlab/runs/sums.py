@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SHA-256 of files, in lists as ``sha256sum`` writes and checks them. Each run has one, and the shipped results have one.
+"""SHA-256 of files, in lists as ``sha256sum`` writes and checks them.
 
-A file is hashed once in a process. It is hashed again if the file system says that it has changed since.
+Each local run has such a list, and all shipped runs have one together. A file is hashed once in a process. It is hashed again if the file system says that it has changed since.
 """
 
 from __future__ import annotations
