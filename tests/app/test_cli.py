@@ -15,6 +15,7 @@ import pytest
 from rdcnlab.app.cli import main, parse_seeds
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import aykurt
+from rdcnlab.runs.stored import seal
 from rdcnlab.scenario import Scenario
 from tests.fake_engine import FAILS
 
@@ -191,7 +192,15 @@ def test_verify_notices_a_difference(here: Path, rdcnlab: Run) -> None:
     path.write_text(path.read_text().replace('"flows":"', '"flows":"x'))
     done = rdcnlab("verify", "--json")
     assert done.returncode == 1
-    assert json.loads(done.stdout)[0]["note"] == "differs in flows"
+    assert json.loads(done.stdout)[0]["note"] == "the stored file digest.json is not what was written"
+    checked = rdcnlab("runs", "check")
+    assert checked.returncode == 1
+    assert checked.stdout == f"{path} is damaged; the run is made again when it is needed\n"
+    seal(path.parent)  # whoever changes the list of the files, too
+    assert rdcnlab("runs", "check").returncode == 0
+    done = rdcnlab("verify", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)[0]["note"] == "the stored table flows is not what was measured"
 
 
 def test_seeds() -> None:

@@ -27,6 +27,7 @@ from rdcnlab.engines.kernel.switches.bmv2 import install
 from rdcnlab.fields.errors import RunError
 from rdcnlab.papers import aykurt, claims
 from rdcnlab.runs.store import Store
+from rdcnlab.runs.stored import seal
 from rdcnlab.system import places
 from tests.papers.test_claims import two_columns
 
@@ -158,8 +159,10 @@ def test_an_entry_is_made_again_only_if_an_input_changed(
     path = next(ran.root.glob("*/digest.json"))
     text = path.read_text()
     path.write_text(text.replace('"flows":"', '"flows":"x'))
+    seal(path.parent)
     assert entry.current(folder, entry.stamp(aykurt.fig8a, Store())) is None
     path.write_text(text)
+    seal(path.parent)
     assert entry.current(folder, entry.stamp(aykurt.fig8a, Store())) == found
     # another claim
     known = claims.paper("aykurt")

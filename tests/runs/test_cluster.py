@@ -53,8 +53,8 @@ def made(cluster: Machines) -> Counter[int]:
 
 
 def bytes_of(store: Store) -> dict[str, bytes]:
-    """Return all files of a store but provenances, which have wall-clock times."""
-    paths = [path for path in store.root.glob("[!.]*/*") if path.name != "provenance.json"]
+    """Return all files of a store but provenances, which have wall-clock times, and lists, which have their hashes."""
+    paths = [path for path in store.root.glob("[!.]*/*") if path.name not in ("provenance.json", "SHA256SUMS")]
     return {str(path.relative_to(store.root)): path.read_bytes() for path in paths}
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from rdcnlab.engines import SCHEMAS, Outcome
 from rdcnlab.fields.errors import RunError
-from rdcnlab.runs import shipped
+from rdcnlab.runs import shipped, sums
 from rdcnlab.runs.digest import digest, digests
 from rdcnlab.runs.parts import CARRIED, WHOLE, WINDOWS, Part
 from rdcnlab.runs.shipped import Shipped, ship
@@ -63,7 +63,7 @@ def test_files_are_the_same_for_the_same_run(tmp_path: Path, two_flows: Scenario
     folders = [store.root / put(store, two_flows) for store in stores]
     names = sorted(path.name for path in folders[0].iterdir())
     assert names == sorted(
-        [*(f"{name}.parquet" for name in SCHEMAS), "scenario.json", "provenance.json", "digest.json"]
+        [*(f"{name}.parquet" for name in SCHEMAS), "scenario.json", "provenance.json", "digest.json", "SHA256SUMS"]
     )
     assert all((folders[0] / name).read_bytes() == (folders[1] / name).read_bytes() for name in names)
 
@@ -115,11 +115,15 @@ def test_kill_at_any_moment(tmp_path: Path, two_flows: Scenario, moment: str) ->
                 count.append(path)
                 die() if len(count) == 3 else original(table, path)
             module.write_table = write
-        elif moment == "before the rename":
-            pathlib.Path.rename = die
         else:
             original = pathlib.Path.rename
-            pathlib.Path.rename = lambda self, target: (original(self, target), die())
+            def rename(self, target):
+                if self.name == "run" and moment == "before the rename":
+                    die()
+                original(self, target)
+                if self.name == "run":
+                    die()
+            pathlib.Path.rename = rename
         put(module.Store(sys.argv[1]), Scenario.load(sys.argv[3]))
     """
     scenario = tmp_path / "scenario.json"
@@ -187,6 +191,7 @@ def test_shipped_runs_that_are_replaced_while_they_are_read_are_an_error(
     # what another process does; the rows of the run are now at another place
     shutil.rmtree(first)
     later.rename(first)
+    (tmp_path / "later" / sums.NAME).rename(tmp_path / "results" / sums.NAME)
     with pytest.raises(RunError, match="were replaced while they were read"):
         found.table("flows")
     shipped.forget()

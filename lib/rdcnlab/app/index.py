@@ -25,6 +25,7 @@ from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.papers import claims
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.verdicts import Verdict
+from rdcnlab.runs import manifest, sums
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.system import extras, places
@@ -126,13 +127,15 @@ def nothing_local() -> Iterator[Store]:
 
 def write() -> list[Path]:
     """Write the generated files that are not up to date, and return their paths."""
+    results = places.shipped_results()
+    listed = [results / sums.NAME] if manifest.complete(results) else []
     changed = [
         (path, text) for path, text in generate_files().items() if not path.exists() or path.read_text("utf-8") != text
     ]
     for path, text in changed:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return [path for path, _ in changed]
+    return [*listed, *(path for path, _ in changed)]
 
 
 def registration(paper: claims.Paper) -> str:

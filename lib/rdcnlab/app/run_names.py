@@ -50,7 +50,7 @@ def find(name: str, store: Store) -> Run:
         (run,) = campaign([Scenario.load(name)], store=store, needs=lambda _: dict.fromkeys(SCHEMAS, WHOLE))
         return run
     digits = name.lower()
-    local = sorted(path.name for path in store.root.glob(f"{digits}*")) if store.root.is_dir() else []
+    local = [identifier for identifier in store.ids() if identifier.startswith(digits)]
     runs = [run for run in map(store.get, local) if run is not None]
     rows = [row for row in store.shipped if row.id.startswith(digits)] if not runs else []
     runs += [Run(row.id, Scenario.from_dict(row.data), row.provenance, row.digests, row) for row in rows]

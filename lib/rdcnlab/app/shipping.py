@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rdcnlab.models import saved
 from rdcnlab.papers.item import Item
+from rdcnlab.runs import manifest
 from rdcnlab.runs.campaign import lookup
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part, unite
@@ -43,6 +44,7 @@ def ship(kind: type[Item], store: Store, *, batch: bool = False) -> Done:
         ``<item>.2``, ``<item>.3``, and so on. So a campaign of several days adds only new runs to the history of Git.
     """
     places.require_source_tree("rdcnlab ship")
+    manifest.finish(places.results())
     folder = places.results() / kind.paper / kind.id
     if batch:
         folder = _next_batch(folder)

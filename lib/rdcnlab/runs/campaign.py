@@ -113,7 +113,7 @@ def campaign(
     InputError
         There is no such cluster, or none of its workers can be used.
     RunError
-        The engine cannot be prepared, or the cluster has gone.
+        The store cannot be written to, the engine cannot be prepared, or the cluster has gone.
     KeyboardInterrupt
         The user pressed Ctrl-C. Running guests are stopped; finished runs are kept.
     """
@@ -127,6 +127,7 @@ def campaign(
     missing = [scenario for scenario in distinct if runs_by_hash[scenario.hash] is None]
     failures: list[Failure] = []
     if missing:
+        store.check_writable()
         with contextlib.ExitStack() as stack:
             if pool is None:
                 limit_s = engines.wall_limit_s(missing) if wall_limit_s is None else wall_limit_s

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be wrong with the disk that runs are on: no room, no right to write, tables that are damaged."""
+"""What can be wrong with the disk that runs are on: no room, no right to write, no directory."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from rdcnlab.fields.errors import RunError
 from rdcnlab.fields.units import SIZE
 
-__all__ = ["damaged_table", "no_room", "writing"]
+__all__ = ["error_of", "no_room", "writing"]
 
 #: A file system with less room counts as full: a guest needs more for its tables.
 FULL_BYTES = 1_000_000
-#: Both ends of a file of parquet.
-_MARK = b"PAR1"
+_OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE})
 _ELSEWHERE = "or set RDCNLAB_STORE to another directory"
 
 
@@ -38,43 +38,42 @@ def no_room(directory: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def writing(directory: Path) -> Iterator[None]:
+def writing(directory: Path, *, only_there: bool = False) -> Iterator[None]:
     """Turn errors of the file system while a directory is written to into sentences.
+
+    Parameters
+    ----------
+    directory : Path
+        The directory.
+    only_there : bool
+        Whether nothing else happens in the block. Otherwise only errors are turned that come from the disk.
 
     Raises
     ------
     RunError
-        There is no room, or no right to write there. The message has the path and the cure.
+        It cannot be written to. The message has the path, the cause and the cure.
     """
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            reason = no_room(directory) or f"there is no room in {directory}. Make room there, {_ELSEWHERE}"
-        elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-            read_only = error.errno == errno.EROFS
-            why = "its file system is read-only" if read_only else "this user has no right to write there"
-            reason = f"nothing can be written to {directory}: {why}. Give the right, {_ELSEWHERE}"
-        else:
-            raise
-        raise RunError(reason) from None
+        if only_there or error.errno in _OF_DISKS:
+            raise error_of(error, directory) from None
+        raise
 
 
-def damaged_table(directory: Path, names: Iterable[str]) -> Path | None:
-    """Return the first table of a run that is missing or not complete; None if there is no such table.
-
-    A table that was not written to its end lacks the mark there. The content is not read.
-    """
-    for name in names:
-        path = directory / f"{name}.parquet"
-        try:
-            with path.open("rb") as file:
-                begins = file.read(len(_MARK)) == _MARK
-                ends = (
-                    begins and file.seek(0, 2) > 3 * len(_MARK) and file.seek(-len(_MARK), 2) and file.read() == _MARK
-                )
-        except OSError:
-            return path
-        if not ends:
-            return path
-    return None
+def error_of(error: OSError, directory: Path) -> RunError:
+    """Return the sentence for an error of the file system in a directory, with its cure."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return RunError(no_room(directory) or f"there is no room in {directory}. Make room there, {_ELSEWHERE}")
+    if error.errno == errno.EROFS:
+        why, cure = "its file system is read-only", "Give the right"
+    elif error.errno in (errno.EACCES, errno.EPERM):
+        why, cure = "this user has no right to write there", "Give the right"
+    elif error.errno in (errno.ENOTDIR, errno.EEXIST):
+        why, cure = "it is no directory, or a part of its path is none", "Remove that file"
+    elif error.errno == errno.ELOOP:
+        why, cure = "a link in its path leads to itself", "Remove that link"
+    else:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        cure = "Try again later"
+    return RunError(f"nothing can be written to {directory}: {why}. {cure}, {_ELSEWHERE}")

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from rdcnlab.engines import schema_of
 from rdcnlab.fields.errors import RunError
-from rdcnlab.runs import views
+from rdcnlab.runs import stored, views
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.shipped import Row
 from rdcnlab.scenario import Scenario
@@ -78,11 +76,12 @@ class Run:
         Raises
         ------
         RunError
-            The shipped results do not have this part of the table. The scenario must be run to get it.
+            The shipped results do not have this part of the table. The scenario must be run to get it. Or the stored
+            table is not what was written.
         """
         if isinstance(self.source, Row):
             return self.source.table(name, part)
-        return part.of(pq.read_table(self.source / f"{name}.parquet", schema=schema_of(name)))
+        return part.of(stored.table(self.source, name))
 
     def file(self, name: str) -> Path:
         """Return the path of a file of the run, such as a capture; see ``probes.capture``.
@@ -97,11 +96,10 @@ class Run:
                 f"the shipped results do not hold the file '{name}' of run {self.id[:12]}; "
                 "with the environment's RDCNLAB_RESULTS=none it is run here"
             )
-        path = self.source / name
         if name not in self.provenance.get("files", {}):
             names = ", ".join(self.provenance.get("files", {})) or "no files beside its tables"
             raise RunError(f"run {self.id[:12]} has {names}, not '{name}'")
-        return path
+        return stored.file(self.source, name)
 
     def capture(self, host: str) -> pd.DataFrame:
         """Return the packets that a host of ``probes.capture`` sent and received.

@@ -6,7 +6,7 @@ table, with the rows of all these runs, one run after the other. Of each table i
 The digests of a run are those of its whole tables. Items share runs: a part that the directory of another item holds is
 not stored again. Shipping an item writes only the item's own directory, or, for the runs of a campaign that is not
 complete yet, a new one beside it (``<item>.2``). A file is read when one of its tables is needed, and only the needed
-row groups are read.
+row groups are read. Before that, its bytes are compared with `rdcnlab.runs.manifest`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ import pyarrow.parquet as pq
 
 from rdcnlab.engines import SCHEMAS
 from rdcnlab.fields.errors import RunError
+from rdcnlab.runs import manifest
 from rdcnlab.runs.parts import WHOLE, Part
+from rdcnlab.runs.sums import Identity, identity
 from rdcnlab.scenario import canonical_json
 from rdcnlab.system import places
 
@@ -45,6 +47,8 @@ _REPEATED = ("where", "link", "flow", "event", "src", "dst", "cc", "bytes", "pac
 _LOCAL = ("host", "switch")
 #: Number of rows that are read together. The rows of a run are adjacent; the rows of runs that are read in order too.
 _GROUP = 2**16
+#: Values of an identity that differ if a file was replaced. The last one changes with links to the file, too.
+_CHANGES = 4
 
 
 @dataclass(frozen=True)
@@ -176,7 +180,7 @@ class Shipped:
         """Return the bytes of all that is shipped for an item, uncompressed: about what figures have to read."""
         size = 0
         for path in self.root.glob(f"{paper}/{item}/*.parquet"):
-            metadata = pq.read_metadata(path)
+            metadata = _file(path).metadata
             size += sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
         return size
 
@@ -184,6 +188,7 @@ class Shipped:
     def _entries(self) -> dict[str, list[_Entry]]:
         """The rows of each run, by the hash of its scenario. Other data are read only when a run is used."""
         by_hash: dict[str, list[_Entry]] = defaultdict(list)
+        manifest.check_complete(self.root)
         # a hidden folder is one that another process is just writing
         for path in sorted(self.root.glob("[!.]*/[!.]*/runs.parquet")):
             folder = path.parent
@@ -245,9 +250,22 @@ def _column(folder: Path, name: str) -> list[str]:
 
 def _texts(path: Path, name: str) -> list[str]:
     """Read a column of text. ``pq.read_table`` would load the modules for data sets, which takes 0.4 s."""
-    with pq.ParquetFile(path) as file:
+    with _opened(path) as file:
         column: list[str] = file.read(columns=[name])[name].to_pylist()
     return column
+
+
+def _opened(path: Path, *, dictionaries: bool = False) -> pq.ParquetFile:
+    """Open a file whose bytes are those that were shipped; with `dictionaries`, text is read as dictionaries."""
+    _check_unchanged(path.parent)
+    seen = manifest.verified(path)
+    text = [field.name for field in pq.read_schema(path) if pa.types.is_string(field.type)] if dictionaries else None
+    file = pq.ParquetFile(path, read_dictionary=text, page_checksum_verification=True)
+    # now that the file is open, it stays what it is
+    _check_unchanged(path.parent)
+    if identity(path)[:_CHANGES] != seen[:_CHANGES]:
+        raise _replaced(path.parent)
+    return file
 
 
 @functools.lru_cache(maxsize=4096)
@@ -266,31 +284,27 @@ def _part(text: str) -> Part:
 
 @functools.lru_cache(maxsize=64)
 def _file(path: Path) -> pq.ParquetFile:
-    text = [field.name for field in pq.read_schema(path) if pa.types.is_string(field.type)]
-    file = pq.ParquetFile(path, read_dictionary=text)
-    _check_unchanged(path.parent)  # now that the file is open, it stays what it is
-    return file
+    return _opened(path, dictionaries=True)
 
 
 @functools.cache
-def _identity(folder: Path) -> tuple[int, int, int]:
+def _identity(folder: Path) -> Identity:
     """Return what tells a folder's runs from those that replace them, as it was when it was asked for first."""
-    return _present_identity(folder)
-
-
-def _present_identity(folder: Path) -> tuple[int, int, int]:
-    seen = (folder / "runs.parquet").stat()
-    return seen.st_ino, seen.st_mtime_ns, seen.st_size
+    return identity(folder / "runs.parquet")
 
 
 def _check_unchanged(folder: Path) -> None:
     """Raise RunError if a folder was replaced since it was read first: rows would be those of other runs."""
     try:
-        same = _present_identity(folder) == _identity(folder)
+        same = identity(folder / "runs.parquet")[:_CHANGES] == _identity(folder)[:_CHANGES]
     except FileNotFoundError:  # between the two renames of `ship`
         same = False
     if not same:
-        raise RunError(f"the shipped results in {folder} were replaced while they were read; do it again")
+        raise _replaced(folder)
+
+
+def _replaced(folder: Path) -> RunError:
+    return RunError(f"the shipped results in {folder} were replaced while they were read; do it again")
 
 
 @functools.lru_cache(maxsize=64)
@@ -310,6 +324,7 @@ def forget() -> None:
     """Empty the caches, so that files are read again."""
     for cached in (installed, _column, _file, _ends, _group, _identity):
         cached.cache_clear()
+    manifest.forget()
 
 
 def ship(parts_by_run: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
@@ -341,6 +356,8 @@ def ship(parts_by_run: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
                 "tables": canonical_json(positions),
             }
         )
+    root = folder.parents[1]
+    manifest.finish(root)
     part_folder, old_folder = (folder.with_name(f".{folder.name}.{kind}") for kind in ("part", "old"))
     if old_folder.is_dir() and not folder.is_dir():  # a call was killed between the two renames below
         old_folder.rename(folder)
@@ -349,13 +366,15 @@ def ship(parts_by_run: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
     for name in names:
         _write(pa.concat_tables(tables[name], promote_options="default"), part_folder / f"{name}.parquet")
     _write(pa.Table.from_pylist(rows, _RUNS), part_folder / "runs.parquet")
+    list_them = manifest.prepare(root, folder, sorted(part_folder.iterdir()))
     if folder.is_dir():
         shutil.rmtree(old_folder, ignore_errors=True)
         folder.rename(old_folder)
         part_folder.rename(folder)
-        shutil.rmtree(old_folder)
     else:
         part_folder.rename(folder)
+    list_them()
+    shutil.rmtree(old_folder, ignore_errors=True)
     forget()
 
 
@@ -368,4 +387,5 @@ def _write(table: pa.Table, path: Path) -> None:
         use_dictionary=[name for name in table.column_names if name in _REPEATED],
         column_encoding={name: "DELTA_BINARY_PACKED" for name in table.column_names if name in _RISING},
         row_group_size=_GROUP,
+        write_page_checksum=True,
     )

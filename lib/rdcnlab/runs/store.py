@@ -4,9 +4,10 @@
 A store is a directory::
 
     <root>/<id>/            one run: one parquet file for each table, scenario.json, provenance.json, digest.json,
-                            and the run's files, such as captures
+                            the run's files, such as captures, and SHA256SUMS; see `rdcnlab.runs.stored`
     <root>/.work/<id>.*/    a run in progress, with a lock held by the process that works on it
     <root>/.failed/<id>/    the files that a failed run left, until the run is tried again
+    <root>/.damaged/<id>/   a run with files that are not what was written; it counts as missing
 
 A process may be killed at any time. So one rename makes a complete run appear, and the next process removes work whose
 lock nobody holds. The id of a run is the hash of its scenario and of the identity of the engine. So a run by one kernel
@@ -17,32 +18,32 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from rdcnlab.engines import Outcome
 from rdcnlab.fields.errors import HintWarning, InputError, RunError
-from rdcnlab.runs import disk
+from rdcnlab.runs import disk, stored, sums
 from rdcnlab.runs.digest import digests
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.shipped import Shipped, installed
+from rdcnlab.runs.stored import id_of, write_table
 from rdcnlab.scenario import Scenario, canonical_json, hash_of
 from rdcnlab.system import places
 from rdcnlab.system.locks import locked
 
+_ID = re.compile("[0-9a-f]{64}")
+
 
 def run_id(scenario: Scenario, identity: str) -> str:
     """Return the id of the run of a scenario by an engine."""
-    return hashlib.sha256(f"{scenario.hash} {identity}".encode()).hexdigest()
+    return id_of(scenario.hash, identity)
 
 
 class Store:
@@ -67,13 +68,29 @@ class Store:
 
         A scenario that is not among them has no local run, whatever the identity of the engine is.
         """
-        paths = [path for path in self.root.iterdir() if path.name[0] != "."] if self.root.is_dir() else []
-        for path in paths:
-            if path.name not in self._hashes:
-                # no run, or a damaged one, which must not keep others from being found
-                with contextlib.suppress(OSError, ValueError, KeyError):
-                    self._hashes[path.name] = hash_of(json.loads((path / "scenario.json").read_bytes()))
-        return frozenset(self._hashes[path.name] for path in paths if path.name in self._hashes)
+        ids = self.ids()
+        for identifier in ids:
+            if identifier not in self._hashes:
+                # a damaged run, which must not keep others from being found
+                with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+                    text = (self.root / identifier / stored.SCENARIO).read_bytes()
+                    self._hashes[identifier] = hash_of(json.loads(text))
+        return frozenset(self._hashes[identifier] for identifier in ids if identifier in self._hashes)
+
+    def ids(self) -> list[str]:
+        """Return the ids of all local runs in rising order, also of damaged ones.
+
+        Raises
+        ------
+        RunError
+            The store cannot be read.
+        """
+        try:
+            return sorted(path.name for path in self.root.iterdir() if _ID.fullmatch(path.name))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise disk.error_of(error, self.root) from None
 
     def find(self, scenario: Scenario, identity: str | None) -> Run | None:
         """Return the run of a scenario, or None.
@@ -105,34 +122,61 @@ class Store:
         Warns
         -----
         HintWarning
-            A table of the run is missing or not complete, so the run counts as missing.
+            A file of the run is not what was written. The run counts as missing, and is kept in ``.damaged``.
         """
         return self._local(identifier)
 
     def _local(self, identifier: str, scenario: Scenario | None = None) -> Run | None:
         """Return the local run of this id, or None. The scenario is read if it is not known."""
         path = self.root / identifier
-        try:
-            digest = json.loads((path / "digest.json").read_text())
-            provenance = json.loads((path / "provenance.json").read_text())
-            if scenario is None:
-                scenario = Scenario.load(path / "scenario.json")
-        except (OSError, ValueError, InputError):
-            return None  # no run, or a damaged one, which must not keep others from being found
-        damaged = disk.damaged_table(path, digest)
-        if damaged is not None:
-            state = "is damaged" if damaged.exists() else "is missing"
-            warnings.warn(f"{damaged} {state}; the run is made again when it is needed", HintWarning, stacklevel=2)
+        if not _ID.fullmatch(identifier) or not os.path.isdir(path):  # noqa: PTH112 - `Path.is_dir` raises some errors
             return None
-        return Run(identifier, scenario, provenance, digest, path)
+        try:
+            found = stored.read(path)
+        except sums.Damaged as damage:
+            self._set_aside(path)
+            warnings.warn(f"{damage}; the run is made again when it is needed", HintWarning, stacklevel=2)
+            return None
+        try:
+            scenario = Scenario.from_dict(found.scenario) if scenario is None else scenario
+        except InputError:
+            return None  # of a version whose scenarios had other fields; it must not keep others from being found
+        return Run(identifier, scenario, found.provenance, found.digests, path)
+
+    def _set_aside(self, path: Path) -> None:
+        """Keep a damaged run in ``.damaged``, out of the way of the run that takes its place.
+
+        One process at a time does so, and looks again: another one may have made the run again meanwhile.
+        """
+        target = self.root / ".damaged" / path.name
+        with contextlib.suppress(OSError):  # where nothing can be moved, the run only counts as missing
+            target.parent.mkdir(exist_ok=True)
+            with locked(target.with_name("lock")):
+                try:
+                    stored.read(path)
+                except sums.Unreadable:
+                    return
+                except sums.Damaged:
+                    shutil.rmtree(target, ignore_errors=True)
+                    path.rename(target)
 
     def __iter__(self) -> Iterator[Run]:
         """Iterate over the local runs, in the order of their ids."""
-        if self.root.is_dir():
-            for path in sorted(self.root.iterdir()):
-                run = None if path.name.startswith(".") else self.get(path.name)
-                if run is not None:
-                    yield run
+        for identifier in self.ids():
+            run = self.get(identifier)
+            if run is not None:
+                yield run
+
+    def check_writable(self) -> None:
+        """Write to the store as a run does, and remove it.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written to. The message has the cause and the cure.
+        """
+        with self.workspace("probe"):
+            pass
 
     def delete(self, run: Run) -> None:
         """Delete a local run. It disappears at once, also for other processes.
@@ -156,17 +200,19 @@ class Store:
         Raises
         ------
         RunError
-            There is no room, or no right to write there.
+            The store cannot be written to; the message has the cause and the cure.
         """
         work = self.root / ".work"
         directory = work / f"{identifier}.{secrets.token_hex(8)}"
         with contextlib.ExitStack() as stack:
-            with disk.writing(self.root):
+            with disk.writing(self.root, only_there=True):
                 work.mkdir(parents=True, exist_ok=True)
                 sweep(work)
                 # The lock is taken before the directory is made: a directory without a held lock counts as abandoned.
                 stack.enter_context(locked(_lock_path(directory)))
+                stack.callback(_remove, directory)
                 directory.mkdir()
+                _probe(directory)
             try:
                 with disk.writing(self.root):
                     yield directory
@@ -175,9 +221,6 @@ class Store:
                 full = disk.no_room(self.root)
                 reason = error.reason if full is None or full in error.reason else f"{full} ({error.reason})"
                 raise RunError(reason, self._keep(directory, identifier, error.log)) from error
-            finally:
-                shutil.rmtree(directory, ignore_errors=True)
-                _lock_path(directory).unlink(missing_ok=True)
 
     def _keep(self, directory: Path, identifier: str, log: Path | None) -> Path | None:
         target = self.root / ".failed" / identifier
@@ -210,38 +253,30 @@ class Store:
             write_table(table, part / f"{name}.parquet")
         provenance = {**outcome.provenance, "identity": identity}
         if outcome.files:
-            provenance["files"] = {name: _digest(path) for name, path in sorted(outcome.files.items())}
+            provenance["files"] = {name: sums.sha256(path) for name, path in sorted(outcome.files.items())}
             for name, path in outcome.files.items():
                 (part / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(path, part / name)
-        (part / "scenario.json").write_text(scenario.json() + "\n")
-        (part / "provenance.json").write_text(canonical_json(provenance) + "\n")
-        (part / "digest.json").write_text(canonical_json(digests(outcome.tables)) + "\n")
+        (part / stored.SCENARIO).write_text(scenario.json() + "\n")
+        (part / stored.PROVENANCE).write_text(canonical_json(provenance) + "\n")
+        (part / stored.DIGEST).write_text(canonical_json(digests(outcome.tables)) + "\n")
+        stored.seal(part)
         for path in [*part.rglob("*"), part]:
             _sync(path)
         target = self.root / identifier
-        if target.exists() and self.get(identifier) is None:
-            target.rename(directory / "damaged")
+        if os.path.lexists(target):
+            self.get(identifier)  # a damaged run is set aside
+        why = ""
         # rename() refuses a target that is not empty: if two processes finish the same run, the first result stays.
-        with contextlib.suppress(OSError):
+        try:
             part.rename(target)
             _sync(self.root)
+        except OSError as error:
+            why = f": {disk.error_of(error, self.root).reason}"
         run = self.get(identifier)
         if run is None:
-            raise RunError(f"the run could not be stored in {self.root}")
+            raise RunError(f"the run could not be stored in {self.root}{why}")
         return run
-
-
-def write_table(table: pa.Table, path: Path, *, row_group_size: int | None = None) -> None:
-    """Write a table as parquet. The same content and version of pyarrow give the same bytes."""
-    pq.write_table(
-        table.combine_chunks(),
-        path,
-        compression="zstd",
-        compression_level=9,
-        use_dictionary=True,
-        row_group_size=row_group_size,
-    )
 
 
 def sweep(work: Path) -> None:
@@ -249,14 +284,31 @@ def sweep(work: Path) -> None:
     for path in work.glob("*.lock"):
         with contextlib.suppress(OSError), path.open("r") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path.with_suffix(""), ignore_errors=True)
-            path.unlink(missing_ok=True)
+            _remove(path.with_suffix(""))
 
 
-def _digest(path: Path) -> str:
-    """Return the sha256 of a file in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _remove(directory: Path) -> None:
+    """Remove a directory of work and its probe, then its lock. What could not be removed keeps it, and is swept later."""
+    paths = (directory, _probe_path(directory))
+    for path in paths:
+        shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        if not any(map(os.path.lexists, paths)):
+            _lock_path(directory).unlink()
+
+
+def _probe(directory: Path) -> None:
+    """Do with a small directory what `Store.put` does with a run, and undo it."""
+    part, target = directory / "probe", _probe_path(directory)
+    part.mkdir()
+    (part / "file").write_bytes(bytes(4096))
+    _sync(part / "file")
+    part.rename(target)
+    shutil.rmtree(target)
+
+
+def _probe_path(directory: Path) -> Path:
+    return directory.parent.with_name(f".probe.{directory.name}")
 
 
 def _lock_path(directory: Path) -> Path:

@@ -211,7 +211,7 @@ def verify(
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Run stored scenarios again and compare bytes."""
+    """Compare stored tables with what was measured, then run their scenarios again and compare bytes."""
     from rdcnlab.runs import verify as verification
 
     runs = verification.sample(Store(), sample, seed)

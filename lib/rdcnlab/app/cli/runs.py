@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands about stored runs: list, show, compare, delete."""
+"""The commands about stored runs: list, show, compare, check, delete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from rdcnlab.app.cli.chart import MOST, print_chart
-from rdcnlab.app.cli.picture import check, save
+from rdcnlab.app.cli.picture import check as check_picture
+from rdcnlab.app.cli.picture import save
 from rdcnlab.app.cli.tools import OUT, Force, Json, say, say_loads, show
 from rdcnlab.app.run_names import HELP, PRINTED, find
 from rdcnlab.fields.errors import InputError
@@ -20,7 +21,7 @@ from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 
 app = typer.Typer(
-    help="List, show, compare and delete stored runs.", invoke_without_command=True, rich_markup_mode=None
+    help="List, show, compare, check and delete stored runs.", invoke_without_command=True, rich_markup_mode=None
 )
 
 #: Most characters of a program's command line in a table.
@@ -39,7 +40,7 @@ def _default(context: typer.Context) -> None:
 def list_runs(count: Count = 30, as_json: Json = False) -> None:
     """List the runs that were made on this machine, the newest first."""
     store = Store()
-    paths = [path for path in store.root.iterdir() if path.name[0] != "."] if store.root.is_dir() else []
+    paths = [store.root / identifier for identifier in store.ids()]
     newest = sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True)
     rows = [_row(run) for run in map(store.get, (path.name for path in newest[:count])) if run is not None]
     show(rows, as_json)
@@ -99,7 +100,7 @@ def compare(
 ) -> None:
     """Compare runs: means with intervals, and a picture with a point for each run."""
     if out is not None:
-        check(out, force=force)
+        check_picture(out, force=force)
     store = Store()
     runs = {run.id: run for run in (find(name, store) for name in names)}
     comparison = Runs(list(runs.values())).compare(by)
@@ -123,6 +124,29 @@ def delete(names: Names, yes: Annotated[bool, typer.Option("--yes", "-y", help="
         typer.confirm(f"Delete {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}?", abort=True)
     for run in runs:
         store.delete(run)
+
+
+@app.command()
+def check(as_json: Json = False) -> None:
+    """Compare the files of all runs, local and shipped, with what was written; status 1 if one is damaged.
+
+    Nothing is run; `rdcnlab verify` runs scenarios again.
+    """
+    from rdcnlab.runs import manifest
+    from rdcnlab.runs.verify import damages
+
+    store = Store()
+    rows = list(damages(store))
+    if as_json:
+        show(rows, as_json)
+    elif rows:
+        for row in rows:
+            say(row["damage"])
+    else:
+        shipped = f"{len(store.shipped)} shipped runs in {manifest.count(store.shipped.root)} files"
+        typer.echo(f"As they were written: {len(store.ids())} runs in {store.root}, and {shipped}")
+    if rows:
+        raise typer.Exit(1)
 
 
 def print_limits(run: Run) -> None:

@@ -39,7 +39,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "provenance": json.dumps(provenance),
         "digests": dict(run.digests),
         "tables": {name: (run.source / f"{name}.parquet").read_bytes() for name in run.digests},
-        "files": {name: (run.source / name).read_bytes() for name in files},
+        "files": {name: run.file(name).read_bytes() for name in files},
     }
     shutil.rmtree(run.source)
     return message

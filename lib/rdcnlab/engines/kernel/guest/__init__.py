@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from rdcnlab.engines.kernel.build import HERE, Kernel
 from rdcnlab.engines.kernel.guest import memory, sandbox, watchdog
+from rdcnlab.engines.kernel.guest.plain import plain
 from rdcnlab.engines.kernel.guest.processes import Started, started
 from rdcnlab.fields.errors import RunError
 
@@ -164,20 +165,21 @@ def boot(
     room = memory.directory(need)
     clock = directory / "clock"
     clock.write_bytes(bytes(mmap.PAGESIZE))
-    line = [*arguments(kernel, directory, clock, need, python, inside), *options, *programs(kernel)]
-    command = sandbox.command(
-        kernel.launch,
-        core=_pinned(core),
-        write=[directory, room],
-        read=[kernel.directory, kernel.tools, *read],
-        program=[str(kernel.linux), *line],
-    )
     # the guest must not see the user's environment or an unusual TMPDIR
     environment = {"TMPDIR": str(room), "HOME": str(directory), "PATH": "/usr/bin:/bin", "GLIBC_TUNABLES": NO_RSEQ}
     begun = time.monotonic()
     limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns, most_processes)
-    with log.open("wb") as console, started(command, directory, environment, console) as guest:
-        reason = watchdog.wait(guest, clock, log, limits, watch, visit)
+    with plain(directory) as named, log.open("wb") as console:
+        line = [*arguments(kernel, named, named / "clock", need, python, inside), *options, *programs(kernel)]
+        command = sandbox.command(
+            kernel.launch,
+            core=_pinned(core),
+            write=[directory, room],
+            read=[kernel.directory, kernel.tools, *read],
+            program=[str(kernel.linux), *line],
+        )
+        with started(command, directory, environment, console) as guest:
+            reason = watchdog.wait(guest, clock, log, limits, watch, visit)
     if reason is None:
         reason = _verdict(directory, log, guest)
     if reason is not None:
