@@ -530,7 +530,7 @@ def case_silent_by_default() -> str:
 def forge(
     host: int, tdn: int, ttl: int = 255, proto: int = 1, kind: int = 7, tags: str = "", options: str = ""
 ) -> None:
-    """Have a host send the other one what looks like a message of the switch, behind tags and with IP options, in hex."""
+    """Have a host send the other one what looks like a message of the switch; tags and IP options in hex."""
     body = bytes([kind, 0, 0, 0, tdn, 0, 0, 0])
     body = body[:2] + struct.pack(">H", 0xFFFF - ones(body)) + body[4:]
     more = bytes.fromhex(options)
