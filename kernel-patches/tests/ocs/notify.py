@@ -527,14 +527,19 @@ def case_silent_by_default() -> str:
         return ""
 
 
-def forge(host: int, tdn: int, ttl: int = 255, proto: int = 1, kind: int = 7) -> None:
-    """Have a host send the other one what looks like a message of the switch."""
+def forge(
+    host: int, tdn: int, ttl: int = 255, proto: int = 1, kind: int = 7, tags: str = "", options: str = ""
+) -> None:
+    """Have a host send the other one what looks like a message of the switch; tags and IP options in hex."""
     body = bytes([kind, 0, 0, 0, tdn, 0, 0, 0])
     body = body[:2] + struct.pack(">H", 0xFFFF - ones(body)) + body[4:]
-    head = bytes.fromhex("450000") + bytes([20 + len(body)]) + bytes.fromhex("00004000") + bytes([ttl, proto, 0, 0])
+    more = bytes.fromhex(options)
+    head = bytes([0x45 + len(more) // 4, 0, 0, 20 + len(more) + len(body)]) + bytes.fromhex("00004000")
+    head += bytes([ttl, proto, 0, 0])
     head += socket.inet_aton("192.0.0.8") + socket.inet_aton(f"10.0.0.{2 - host}")
+    head += more
     head = head[:10] + struct.pack(">H", 0xFFFF - ones(head)) + head[12:]
-    macs = bytes.fromhex(f"0200000000{2 - host:02x}0200000000{host + 1:02x}0800")
+    macs = bytes.fromhex(f"0200000000{2 - host:02x}0200000000{host + 1:02x}{tags}0800")
     with inside(f"h{host}"):
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         sock.bind(("eth0", 0))
@@ -569,6 +574,42 @@ def case_forged_messages_do_not_pass() -> str:
         equal(net.ocs.stats()["ports"]["p1"]["drops"], 1, "counter of the port")
         sniffer.close()
         return ""
+
+
+C, S = "8100", "88a8"
+#: Tags before the type of IP. A host takes off any number of tags of the id 0, and each that it has a device for.
+STACKS = ["", *(a + "0000" for a in (C, S)), *(a + "0000" + b + "0000" for a in (C, S) for b in (C, S)),
+          C + "0005", S + "0005", S + "0000" + C + "0005", C + "0005" + C + "0000", S + "2000" + C + "e000",
+          "91000000", "92000000" + C + "0000", C + "0000" + "91000000",
+          (C + "0000") * 7, (S + "0000") * 8, (C + "0000") * 20, (S + "0000" + C + "0000") * 30]  # fmt: skip
+
+
+def case_no_tags_hide_a_forged_message() -> str:
+    """Behind any tags, with IP options too: none reaches a host, none changes its network; other frames pass."""
+    with Net(2) as net:
+        for host in range(2):
+            with inside(f"h{host}"):
+                Path("/proc/sys/net/ipv4/tdn_count").write_text("4")
+        net.ocs.class_set(0, [slot(0, BYPASS, tdn=1)])
+        follow(net, 0)
+        net.ocs.start(time.monotonic_ns())
+        time.sleep(0.01)
+        sniffer = tap("eth0", 0)
+        sent = 0
+        for tags in STACKS:
+            for options in ("", "01010101", "94040000" * 10):
+                forge(1, 3, tags=tags, options=options)
+                sent += 1
+                with inside("h0"):
+                    equal(Path("/proc/sys/net/ipv4/tdn_current").read_text(), "1\n", f"behind {tags}, with {options}")
+                equal(net.ocs.stats()["ports"]["p1"]["drops"], sent, f"drops of the port, behind {tags}")
+        equal([frame for frame in drain(sniffer) if bytes([7, 0]) in frame[34:]], [], "messages that arrived")
+        for tags in STACKS:
+            forge(1, 3, tags=tags, kind=8)  # an ordinary message passes behind the same tags
+        equal(len(drain(sniffer)) >= len(STACKS), True, "ordinary messages")
+        equal(net.ocs.stats()["ports"]["p1"]["drops"], sent, "drops of the port in the end")
+        sniffer.close()
+    return f"{sent} forgeries"
 
 
 if __name__ == "__main__":
