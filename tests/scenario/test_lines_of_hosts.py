@@ -149,10 +149,10 @@ def test_each_line_has_an_address_and_a_class_at_its_switch() -> None:
     wifi, lte, core = compiled["switches"]
     # the switch where a line ends gives what goes to it a class of its own, and so records tell lines apart
     for switch, address in ((wifi, "10.0.0.1"), (lte, "10.1.0.2")):
-        (number,) = (rule["class_id"] for rule in switch["rules"] if rule["dst"] == address)
+        (number,) = (rule["class_id"] for rule in switch["rules"] if rule.get("station") == address)
         (found,) = (one for one in switch["classes"] if one["id"] == number)
         assert [slot["target"] for slot in found["slots"]] == [0xFFFE]
-    ways = {rule["dst"]: rule["class_id"] for rule in core["rules"]}
+    ways = {rule.get("station"): rule["class_id"] for rule in core["rules"]}
     assert ways["10.0.0.1"] != ways["10.1.0.2"]
     assert compiled["sysctls"]["net.mptcp.scheduler"] == "default"
 

@@ -168,6 +168,7 @@ def info(sock: socket.socket) -> dict:
         values = PATH.unpack_from(raw, 12 + i * stride)
         path = dict(zip(FIELDS, values, strict=True))
         path["ca"] = path["ca"].rstrip(b"\0").decode()
+        (path["looked"],) = struct.unpack_from("<I", raw, 12 + i * stride + PATH.size)
         paths.append(path)
     return {"count": count, "active": active, "switches": switches, "change_seq": change, "path": paths}
 

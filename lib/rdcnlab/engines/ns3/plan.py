@@ -103,10 +103,16 @@ def segment(scenario: Scenario) -> int:
 
 
 def _device(network: Network, switch: int) -> dict[str, Any]:
-    """Return the plan of a switch; the model compares whole addresses, so a rule for a prefix is one for each host."""
+    """Return the plan of a switch.
+
+    The model compares whole addresses, so a rule for a prefix is one for each host. Its hosts are no routers, so what
+    goes to a station goes to its address.
+    """
     device = ocs.device(network, switch)
     rules = []
     for rule in device["rules"]:
+        if "station" in rule:
+            rule = {**{name: value for name, value in rule.items() if name != "station"}, "dst": rule["station"]}
         if "/" not in rule.get("dst", ""):
             rules.append(rule)
             continue

@@ -134,7 +134,7 @@ def _switch(lab: Lab, index: int, switch: dict[str, Any], ports: dict[str, int],
         queue(lab, index, link["id"], link["queue"])
     for port in switch["ports"]:
         queue(lab, index, QUEUE_OF_PORT | ports[f"sw-{port['host']}"], port["egress"]["queue"])
-    for mac, port in switch["fdb"]:
+    for mac, port, _ in switch["fdb"]:
         lab.call("address", index, number(macs[mac]), ports[port])
     for each in switch["classes"]:
         lab.call("class", index, each["id"], int(each["hold"]), int("voq" in each), each["phase"])

@@ -69,14 +69,14 @@ def _prefix(where: str, text: str) -> tuple[bytes, int]:
 
 
 def _rule(class_id: int, prio: int, in_if: int | None, proto: int | None, src: str | None, dst: str | None,
-          sport: int | None, dport: int | None, every: bool) -> dict[str, object]:  # fmt: skip
+          sport: int | None, dport: int | None, every: bool, station: str | None) -> dict[str, object]:  # fmt: skip
     """Return the attributes of a rule."""
     rule: dict[str, object] = {"prio": prio, "class": class_id, "proto": proto, "sport": sport, "dport": dport}
     if every:
         rule["any"] = True
     if in_if is not None:
         rule["in_ifindex"] = in_if
-    for name, text in (("src", src), ("dst", dst)):
+    for name, text in (("src", src), ("dst", dst), ("station", station)):
         if text is not None:
             rule[name], rule[f"{name}_len"] = _prefix(f"rule.{name}", text)
     return rule
@@ -274,28 +274,33 @@ class Ocs(Dumps):
 
     def rule_add(self, class_id: int, *, prio: int = 0, in_if: str | None = None, proto: int | None = None,
                  src: str | None = None, dst: str | None = None,
-                 sport: int | None = None, dport: int | None = None, any: bool = False) -> None:  # noqa: A002  # fmt: skip
+                 sport: int | None = None, dport: int | None = None, any: bool = False,  # noqa: A002
+                 station: str | None = None) -> None:  # fmt: skip
         """Add a rule that assigns packets to a class; the lowest ``prio`` wins. ``src``, ``dst``: ``a.b.c.d[/len]``.
 
         With ``any`` it also catches frames to broadcast, multicast and unknown addresses, which are flooded otherwise.
-        The class must then lead to links that end at a port.
+        The class must then lead to links that end at a port. ``station`` is the address, or the prefix, of the station
+        that a frame goes to next, which `fdb_set` gives to its MAC address: a router's on the way through one.
         """
-        self._set(_RULE_ADD, "rule", **_rule(class_id, prio, self._number(in_if), proto, src, dst, sport, dport, any))
+        self._set(_RULE_ADD, "rule", **_rule(class_id, prio, self._number(in_if), proto, src, dst, sport, dport, any,
+                                           station))  # fmt: skip
 
     def rule_del(self, class_id: int, *, prio: int = 0, in_if: str | None = None, proto: int | None = None,
                  src: str | None = None, dst: str | None = None,
-                 sport: int | None = None, dport: int | None = None, any: bool = False) -> None:  # noqa: A002  # fmt: skip
+                 sport: int | None = None, dport: int | None = None, any: bool = False,  # noqa: A002
+                 station: str | None = None) -> None:  # fmt: skip
         """Remove the oldest rule that was added with these arguments."""
-        rule = _rule(class_id, prio, self._number(in_if), proto, src, dst, sport, dport, any)
+        rule = _rule(class_id, prio, self._number(in_if), proto, src, dst, sport, dport, any, station)
         self._request(_RULE_DEL, {"rule": rule}, "rule_del")
 
     def rule_flush(self) -> None:
         """Remove all rules."""
         self._request(_RULE_FLUSH, {}, "rule_flush")
 
-    def fdb_set(self, mac: str, ifname: str | None) -> None:
-        """Assign a MAC address to a port; None removes the assignment."""
-        self._set(_FDB_SET, "fdb", mac=_mac("fdb.mac", mac), port=self._number(ifname))
+    def fdb_set(self, mac: str, ifname: str | None, addr: str | None = None) -> None:
+        """Assign a MAC address to a port, and the IPv4 address of its station to it; None removes the assignment."""
+        station = None if addr is None else _ipv4("fdb.addr", addr)
+        self._set(_FDB_SET, "fdb", mac=_mac("fdb.mac", mac), port=self._number(ifname), addr=station)
 
     def start(self, epoch: int, seed: int = 0) -> None:
         """Start all timetables at ``epoch`` (ns of CLOCK_MONOTONIC), and seed all random number generators."""

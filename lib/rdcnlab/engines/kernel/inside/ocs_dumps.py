@@ -97,7 +97,7 @@ class Dumps(Connection):
             rule["class_id"] = rule.pop("class")
             if "in_ifindex" in rule:
                 rule["in_if"] = port_name(rule.pop("in_ifindex"))
-            for name in ("src", "dst"):
+            for name in ("src", "dst", "station"):
                 if name in rule:
                     rule[name] = f"{rule[name]}/{rule.pop(f'{name}_len')}"
             out.append(rule)

@@ -57,8 +57,9 @@ SPEC: Mapping[str, Spec] = {
              "voq_packets": (5, "u32"), "voq_ecn": (6, "u32")},
     "rule": {"prio": (1, "u32"), "class": (2, "u16"), "in_ifindex": (3, "u32"), "proto": (4, "u8"),
              "src": (5, "raw"), "src_len": (6, "u8"), "dst": (7, "raw"), "dst_len": (8, "u8"),
-             "sport": (9, "be16"), "dport": (10, "be16"), "any": (11, "flag")},
-    "fdb": {"mac": (1, "raw"), "port": (2, "u32")},
+             "sport": (9, "be16"), "dport": (10, "be16"), "any": (11, "flag"),
+             "station": (12, "raw"), "station_len": (13, "u8")},
+    "fdb": {"mac": (1, "raw"), "port": (2, "u32"), "addr": (3, "raw")},
     "account": {**{name: (1 + i, "count") for i, name in enumerate(_PLACES.split())}, "drops": (7, "reasons")},
     "reasons": {name: (1 + i, "count") for i, name in enumerate(_REASONS.split())},
 }  # fmt: skip

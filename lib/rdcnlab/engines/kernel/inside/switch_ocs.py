@@ -46,8 +46,8 @@ class Ocs(Box):
             self.client.link_set(**arguments(link), flood=link["id"] in self.plan["flooded"])
         for port in self.plan["ports"]:
             self.client.port_set(f"sw-{port['host']}", ingress=port["ingress"], **arguments(port["egress"]))
-        for mac, interface in self.plan["fdb"]:
-            self.client.fdb_set(mac, interface)
+        for mac, interface, address in self.plan["fdb"]:
+            self.client.fdb_set(mac, interface, address)
         # echoes come last, because the echo of a class refers to another class, which must exist
         for number in self.plan["classes"]:
             self.client.class_set(**{name: value for name, value in number.items() if name != "echo"})

@@ -25,9 +25,10 @@ def device(network: Network, switch: int) -> dict[str, Any]:
             for number, port in zip(trunk.switches, trunk.ports, strict=True)
             if number == switch
         ],
-        # the port for each host's address: the host's own, or the trunk on the way to the host's switch
+        # the port for each host's MAC address, the host's own or the trunk on the way to the host's switch; and the
+        # address that rules ask about
         "fdb": [
-            [station.mac, station.interface if line is None else line.trunk or ""]
+            [station.mac, station.interface if line is None else line.trunk or "", station.ip]
             for station, line in network.reached(switch)
         ],
         "classes": classes(network, switch),

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of an ``ocs`` switch, which assign packets to classes: those of flows, and those for packets of no flow."""
+"""Rules of an ``ocs`` switch, which assign packets to classes: those of flows, and those for packets of no flow.
+
+What belongs to no flow goes to the host that has its destination MAC address: ``station`` is the address of this host,
+whatever address the packet itself goes to. Only so can a host's program make the host a router. Traffic of programs is
+a flow of two hosts while it goes to its receiver directly.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +44,7 @@ def rules(network: Network, switch: int) -> list[dict[str, Any]]:
 def of_flows(network: Network, switch: int, rest: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rules of flows, in both directions; `rest` are the rules for packets of no flow."""
     # rules of programs, which match addresses only, come before those of the rest
-    usual = {} if network.scenario.programs else {rule.get("dst"): rule["class_id"] for rule in rest}
+    usual = {} if network.scenario.programs else {rule.get("station"): rule["class_id"] for rule in rest}
     return [
         _rule(entry.number, match)
         for entry in forwarding.entries(network, switch)
@@ -59,7 +64,7 @@ def _rule(number: int, match: Match) -> dict[str, Any]:
     if match.field:
         rule[match.field] = match.port
     if match.sender is not None:
-        rule["src"] = match.sender
+        rule |= {"src": match.sender, "station": match.receiver.ip}
     if match.to is not None:
         rule["dst"] = match.to
     if match.source is not None:
@@ -71,7 +76,10 @@ def _rule(number: int, match: Match) -> dict[str, Any]:
 
 
 def _rest(network: Network, switch: int) -> Iterator[dict[str, Any]]:
-    """Yield the rules for packets of no flow: they take the shortest way; an optical switch loses them."""
+    """Yield the rules for packets of no flow: they take the shortest way to their next station.
+
+    An optical switch loses them.
+    """
     static, lost = network.classes.static, network.classes.lost
     for light in network.lights:
         if light.switch == network.switches[switch]:
@@ -86,7 +94,7 @@ def _rest(network: Network, switch: int) -> Iterator[dict[str, Any]]:
             continue  # flows that have a queue of their own have rules of their own
         last = network.switches.index(queue.last)
         routed.add(last)
-        rule = {"class_id": network.classes.shared[switch, queue.schedule.name], "dst": prefix(last)}
+        rule = {"class_id": network.classes.shared[switch, queue.schedule.name], "station": prefix(last)}
         if queue.own:
             yield from ({**rule, "prio": OWN, "in_if": one.interface} for one in network.stations_at(switch))
         else:
@@ -94,6 +102,6 @@ def _rest(network: Network, switch: int) -> Iterator[dict[str, Any]]:
     ends = network.classes.ends
     for station, line in network.reached(switch):
         if line is None and station.name in ends:
-            yield {"class_id": ends[station.name], "prio": REST, "dst": station.ip}
+            yield {"class_id": ends[station.name], "prio": REST, "station": station.ip}
         if line is not None and station.switch not in routed:
-            yield {"class_id": static[line.number], "prio": REST, "dst": station.ip}
+            yield {"class_id": static[line.number], "prio": REST, "station": station.ip}
