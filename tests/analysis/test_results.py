@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import doctest
 from dataclasses import replace
 
 import numpy as np
@@ -17,8 +16,6 @@ from rdcnlab.analysis.results import reduce
 from rdcnlab.analysis.results.comparison import compare
 from rdcnlab.analysis.results.series import Series
 from rdcnlab.fields.errors import InputError
-from rdcnlab.runs import frame
-from rdcnlab.runs import run as run_module
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import WHOLE, Part
@@ -44,13 +41,6 @@ def test_the_package_names_what_users_hold() -> None:
     assert {"Run", "Runs", "Item", "Scenario", "campaign"} <= set(rdcnlab.__all__)
     for name in rdcnlab.__all__:
         assert getattr(rdcnlab, name) is not None
-
-
-@pytest.mark.parametrize("module", [run_module, frame, reduce], ids=lambda module: module.__name__)
-def test_examples_of_docstrings(module: object) -> None:
-    done = doctest.testmod(module)  # type: ignore[arg-type]
-    assert done.attempted > 0
-    assert done.failed == 0
 
 
 def test_fewer_points_keep_every_peak() -> None:

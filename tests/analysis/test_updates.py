@@ -60,7 +60,7 @@ def test_events_of_packets_that_may_have_several_segments_are_not_counted_as_seg
         lambda: updates.retransmitted.__wrapped__(given),
         lambda: updates.retransmissions.__wrapped__(given, 10**9, 0),
     ):
-        with pytest.raises(InputError, match="offload.tso: with packets of up to 64000 B.* do not count segments"):
+        with pytest.raises(InputError, match=r"offload\.tso: with packets of up to 64000 B.* do not count segments"):
             count()
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import doctest
 import struct
 from pathlib import Path
 from typing import Any
@@ -73,9 +72,3 @@ def test_a_campaign_shows_the_time_only_with_a_bar(
     assert not looked
     campaign([two_flows.with_(seed=TAKES + 1)], store=store, workers=1, progress=True)
     assert looked
-
-
-def test_examples_of_docstrings() -> None:
-    done = doctest.testmod(clocks)
-    assert done.attempted > 0
-    assert done.failed == 0

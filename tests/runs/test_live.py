@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import doctest
 import io
 import sys
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 from rdcnlab.engines import Arrived
 from rdcnlab.runs import live
 from rdcnlab.scenario import Scenario
-from rdcnlab.system import blocks
 
 MB = 1_000_000
 
@@ -104,10 +102,3 @@ def test_the_widget_of_a_notebook_appears_with_the_first_curve_and_goes(
     assert "0 to 0.07 s" in widget.value
     notebook.close()
     assert widget.comm is None
-
-
-@pytest.mark.parametrize("module", [live, blocks])
-def test_examples_of_docstrings(module: Any) -> None:
-    done = doctest.testmod(module)
-    assert done.attempted > 0
-    assert done.failed == 0

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
 
+import rdcnlab
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 
+PACKAGE = Path(rdcnlab.__file__).parent
 FILE = """\
 network: aykurt
 flows:
@@ -120,3 +124,80 @@ def test_the_line_of_a_range_is_that_of_its_item(tmp_path: Path) -> None:
 def test_a_message_in_python_has_no_file() -> None:
     with pytest.raises(InputError, match=r"^network: there is no network 'aykrut'\. Did you mean 'aykurt'\?"):
         Scenario.from_dict({"network": "aykrut", "flows": []})
+
+
+NET = "{fabric: leaf-spine, leaves: 2, spines: 2, hosts: 2}"
+WORK = "name: w, sizes: 1 kB"
+TURNING = "{fabric: rotornet, racks: 4}"
+FLOW = "name: f, src: h1, dst: h2, size: 1 kB"
+#: Files in which a field must have no value, each with the field, and words of the reason.
+LEFT_OUT = [
+    (f"network: {NET}\nworkloads: [{{{WORK}, arrivals: once, fan: 2}}]", "workloads[0].fan", "the pattern incast"),
+    (
+        f"network: {NET}\nworkloads: [{{{WORK}, arrivals: once, stride: 2}}]",
+        "workloads[0].stride",
+        "the pattern stride",
+    ),
+    (
+        f"network: {NET}\nworkloads: [{{{WORK}, arrivals: once, until: 1 s}}]",
+        "workloads[0].until",
+        "with arrivals once",
+    ),
+    (
+        f"network: {NET}\nworkloads: [{{{WORK}, arrivals: {{poisson: 1 ms, of: fabric}}}}]",
+        "workloads[0].arrivals.of",
+        "with poisson: it says what load is the load of",
+    ),
+    (f"network: {NET}\nflows: [{{{FLOW}, workload: w}}]", "flows[0].workload", "only flows that a workload draws"),
+    (
+        f"network: {TURNING}\nflows: [{{{FLOW}, path: [[1 ms, rack1-rotor1], [1 ms, dark]]}}]",
+        "flows.f.path",
+        "with network.optics, whose routing chooses the way",
+    ),
+    (
+        f"network: {NET}\nflows: [{{{FLOW}}}]\nengine: {{kind: ns3, parameters: {{cubic: {{beta: 700}}}}}}",
+        "engine.parameters",
+        "only the engine kernel runs C of the kernel",
+    ),
+    (
+        f"network: {NET}\nprograms: [{{host: h1, run: ls}}]\nprobes: {{count: [leaf1-spine1]}}",
+        "probes.count",
+        "with programs: a count does not tell",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "field", "words"), LEFT_OUT, ids=[field for _, field, _ in LEFT_OUT])
+def test_a_field_that_must_have_no_value_is_to_be_left_out(tmp_path: Path, text: str, field: str, words: str) -> None:
+    said = message(tmp_path, f"{text}\n")
+    assert f": {field}: " in said
+    assert "must be left out" in said
+    assert words in said
+
+
+def test_no_error_says_that_something_must_be_nothing() -> None:
+    """`left_out` phrases that; words of what is allowed complete "it must be ..."."""
+    own = {"fields/errors.py", "fields/quantities.py"}  # where it is phrased
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}: {node.value}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if str(path.relative_to(PACKAGE)) not in own
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if re.match(r"nothing(, | with )", node.value)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("optics.table", [{"rack": "rack1", "to": "rack2", "slot": 1, "link": "rack1-rotor1"}], "with routing"),
+        ("schedules", [{"name": "s", "slots": [{"duration": 10**6, "link": "rack1-rotor1"}]}], "with optics"),
+    ],
+)
+def test_circuits_leave_no_room_for_another_table_or_for_schedules(field: str, value: object, words: str) -> None:
+    base = Scenario.from_dict({"network": {"fabric": "rotornet", "racks": 4}, "flows": [
+        {"name": "f", "src": "h1", "dst": "h2", "size": 1000}]})  # fmt: skip
+    with pytest.raises(InputError, match=rf"network\.{field}: it must be left out, {words}"):
+        base.with_(**{f"network.{field}": value})

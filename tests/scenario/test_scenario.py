@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import copy
-import doctest
 import json
 import pickle
 import subprocess
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 from rdcnlab.engines.kernel.build import patches
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import EVERY
-from rdcnlab.scenario import VARIANTS, Queue, Scenario, change_all, preset, presets, quic
+from rdcnlab.scenario import VARIANTS, Queue, Scenario, change_all, preset, presets
 from tests.conftest import TWO_FLOWS
 from tests.scenario.mutate import FILES
 
@@ -30,12 +29,6 @@ BASE = Scenario.from_dict(TWO_FLOWS)
 def test_is_frozen() -> None:
     with pytest.raises(pydantic.ValidationError):
         BASE.seed = 2  # type: ignore[misc]
-
-
-def test_documented_implementations_of_quic_are_taken() -> None:
-    done = doctest.testmod(quic)
-    assert done.attempted >= 2
-    assert not done.failed
 
 
 def test_canonical_json_holds_integers_only() -> None:

@@ -46,6 +46,7 @@ def table(figure: Figure) -> pd.DataFrame:
 
     Examples
     --------
+    >>> from matplotlib.figure import Figure
     >>> figure = Figure()
     >>> _ = figure.subplots().plot([0, 1], [5, 7], label="CUBIC")
     >>> table(figure)[["kind", "series", "x", "y"]].values.tolist()

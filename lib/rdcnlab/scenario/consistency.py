@@ -271,8 +271,9 @@ def _check_ways(
         for field in ("path", "back"):
             path = getattr(flow, field)
             if path not in (BYPASS, ECMP, SAME):
-                allowed = "nothing, because the routing of network.optics decides"
-                raise FieldError(f"{where}.{field}", path if isinstance(path, str) else "a timetable", allowed)
+                value = path if isinstance(path, str) else "given"
+                why = "with network.optics, whose routing chooses the way"
+                raise FieldError.left_out(f"{where}.{field}", value, why)
     alike = (forwarding.alike(scenario, flow), directions)
     if alike in checked:
         return

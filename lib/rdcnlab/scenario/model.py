@@ -105,9 +105,8 @@ class Scenario(Canonical):
     def _consistent(self) -> Scenario:
         for place, flow in enumerate(self.flows):
             if flow.workload is not None:
-                raise FieldError(
-                    f"flows[{place}].workload", flow.workload, "nothing, because only workloads draw flows"
-                )
+                why = "because only flows that a workload draws have one"
+                raise FieldError.left_out(f"flows[{place}].workload", flow.workload, why)
         if self.workloads:
             flows = drawn(self.workloads, self.network, self.seed, self.limit, len(self.flows))
             # the model is frozen, and everything below sees flows only

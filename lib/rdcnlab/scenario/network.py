@@ -187,9 +187,7 @@ class Network(Frozen):
         inner = {name: [end for end in pair if end in optical] for name, pair in ends.items()}
         uplinks = [name for name, found in inner.items() if len(found) == 1]
         if self.schedules:
-            raise FieldError(
-                "schedules", self.schedules[0].name, "nothing with optics, whose circuits decide for all flows"
-            )
+            raise FieldError.left_out("schedules", "given", "with optics, whose circuits decide for all flows")
         for place, slot in enumerate(optics.slots):
             for pair in slot.circuits:
                 for name in pair:

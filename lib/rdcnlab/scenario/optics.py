@@ -125,7 +125,7 @@ class Optics(Frozen):
     @model_validator(mode="after")
     def _consistent(self) -> Optics:
         if self.table and self.routing != "table":
-            raise FieldError("table", f"{len(self.table)} rows", f"nothing with routing {self.routing}")
+            raise FieldError.left_out("table", "given", f"with routing {self.routing}; only routing table reads it")
         if self.routing == "table" and not self.table:
             raise FieldError("table", None, "at least one row, with routing table")
         if self.demand is not None:

@@ -92,7 +92,7 @@ def registered_name(source: str, *, whole: bool = True) -> str:
     ...     '.ssthresh = f, .cong_avoid = g, .undo_cwnd = h, .name = "mine", };'
     ... )
     >>> start = "static int __init start(void) { return tcp_register_congestion_control(&mine); }"
-    >>> registered(operations + start + "module_init(start);")
+    >>> registered_name(operations + start + "module_init(start);")
     'mine'
     """
     code = re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.DOTALL)

@@ -40,8 +40,8 @@ def check(scenario: Scenario) -> None:
                 allowed = f"as that of {other.name} on {program.host}, because {why}"
                 raise FieldError(f"{place}.{field}", getattr(program, field), allowed)
     if scenario.programs and scenario.probes.count:
-        allowed = "nothing, with programs: a count does not tell whose their packets are"
-        raise FieldError("probes.count", scenario.probes.count, allowed)
+        why = "with programs: a count does not tell whose their packets are"
+        raise FieldError.left_out("probes.count", scenario.probes.count, why)
     for flow in scenario.traffic:
         if program_traffic.is_of_programs(flow):
             _check_way(scenario, f"programs.{first[flow.src].name}.path", flow)

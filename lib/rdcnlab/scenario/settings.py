@@ -165,7 +165,7 @@ class EngineSettings(Frozen):
     def _only_a_kernel_is_built(self) -> EngineSettings:
         if self.kind != "kernel" and (self.algorithms or self.parameters):
             field = "algorithms" if self.algorithms else "parameters"
-            raise FieldError(field, "given", "nothing, because only the engine kernel runs C of the kernel")
+            raise FieldError.left_out(field, "given", "because only the engine kernel runs C of the kernel")
         if len(set(self.own_names)) < len(self.own_names):
             raise FieldError("algorithms", ", ".join(self.own_names), "files that register different names")
         if self.algorithm is not None and self.kind != "kernel":

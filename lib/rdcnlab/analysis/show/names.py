@@ -24,9 +24,9 @@ def compress(names: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> compressed(["s1", "s2", "r1", "green"])
+    >>> compress(["s1", "s2", "r1", "green"])
     's[1-2], r1, green'
-    >>> compressed(["leaf1-spine1", "leaf1-spine2", "leaf2-spine1", "leaf2-spine2"])
+    >>> compress(["leaf1-spine1", "leaf1-spine2", "leaf2-spine1", "leaf2-spine2"])
     'leaf[1-2]-spine[1-2]'
     """
     alike: dict[tuple[str, ...], list[tuple[int, ...]]] = {}

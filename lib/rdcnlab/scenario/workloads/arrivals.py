@@ -86,7 +86,7 @@ class Arrivals(Frozen):
             reason = f"{' and '.join(given)} exclude each other" if given else "nothing says when flows start"
             raise FieldError("", given, reason=f"{reason}. Write one of {', '.join(_KINDS)}")
         if self.load is None and self.of != HOSTS:
-            raise FieldError("of", self.of, f"nothing, with {given[0]}, because it says what load is the load of")
+            raise FieldError.left_out("of", self.of, f"with {given[0]}: it says what load is the load of")
         if list(self.instants) != sorted(self.instants):
             raise FieldError("instants", "a list that falls", "instants in rising order")
         return self

@@ -22,6 +22,7 @@ from rdcnlab.fields.quantities import (
     text,
     whole,
 )
+from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import application
 from rdcnlab.scenario.flow import CC_ALLOWED, CC_NOUN, MOST_ROUNDS, NAME_PATTERN, VARIANTS
 from rdcnlab.scenario.ranges import names
@@ -171,9 +172,9 @@ class Workload(Frozen):
         only = {"to": "incast", "fan": "incast", "matrix": "matrix"}
         for field, pattern in only.items():
             if getattr(self, field) not in (None, ()) and self.pattern != pattern:
-                raise FieldError(field, "given", f"nothing, because only the pattern {pattern} has this field")
+                raise FieldError.left_out(field, "given", f"because only the pattern {pattern} has this field")
         if self.stride != 1 and self.pattern != "stride":
-            raise FieldError("stride", self.stride, "nothing, because only the pattern stride has this field")
+            raise FieldError.left_out("stride", self.stride, "because only the pattern stride has this field")
         if self.pattern == "matrix" and not self.matrix:
             raise FieldError("matrix", None, "a list such as [[h1, h2, 3], [h2, h1, 1]], or the path of a file")
         for number, demand in enumerate(self.matrix):
@@ -185,5 +186,6 @@ class Workload(Frozen):
         if self.until is not None and self.until <= self.start:
             raise FieldError("until", self.until, f"later than start ({self.start} ns)")
         if self.arrivals.once and self.until is not None:
-            raise FieldError("until", self.until, "nothing, with arrivals once, which are all at the start")
+            value = DURATION.format(self.until)
+            raise FieldError.left_out("until", value, "with arrivals once, which are all at the start")
         return self

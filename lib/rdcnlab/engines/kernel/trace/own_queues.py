@@ -69,7 +69,7 @@ def matched(queued: NDArray[Any], sent: NDArray[Any]) -> OwnQueue:
     >>> queued = np.array([(0, 1, 50), (0, 2, 60), (0, 3, 70), (9, 3, 90)], kind)
     >>> sent = np.array([(0, 1, 50), (5, 2, 60), (9, 3, 90)], kind)
     >>> found = matched(queued, sent)
-    >>> found.came["len"].tolist(), found.left["time"].tolist(), found.dropped["len"].tolist()
+    >>> found.arrivals["len"].tolist(), found.departures["time"].tolist(), found.dropped["len"].tolist()
     ([60], [5], [70])
     """
     # imported here because it loads pandas, and plans do without
