@@ -13,7 +13,7 @@ _SCENARIOS = (".yaml", ".yml")
 
 
 def is_file(path: str | Path) -> bool:
-    """Return whether there is such a file. A text that is too long for a name names none; `Path.is_file` raises then."""
+    """Return whether there is such a file. A text that is too long for a name is none; `Path.is_file` raises then."""
     try:
         return Path(path).is_file()
     except OSError:

@@ -62,6 +62,4 @@ def _hints(run: Run) -> list[str]:
 
 def register() -> None:
     """Make the functions of this package the methods of `Run` and `Runs` that draw and compare."""
-    views.register(
-        plot=_plot, limits=_limits, timeline=_timeline, compare=_compare, slowdown=_slowdown, hints=_hints
-    )
+    views.register(plot=_plot, limits=_limits, timeline=_timeline, compare=_compare, slowdown=_slowdown, hints=_hints)
