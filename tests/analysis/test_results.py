@@ -11,17 +11,21 @@ import pytest
 from matplotlib.patches import StepPatch
 
 import rdcnlab
+from rdcnlab.analysis.film import film
 from rdcnlab.analysis.perfetto import trace
 from rdcnlab.analysis.results import reduce
 from rdcnlab.analysis.results.comparison import compare
 from rdcnlab.analysis.results.series import Series
-from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.errors import InputError, RunError
+from rdcnlab.runs import frame
+from rdcnlab.runs import run as run_module
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from tests.analysis import computed
 
 
 @pytest.fixture
@@ -210,3 +214,28 @@ def test_runs_that_differ_in_their_seed_only_are_compared_by_it(runs: Runs) -> N
         runs.compare("colour")
     with pytest.raises(InputError, match="no run to compare"):
         compare(Runs([]))
+
+
+def _of_programs(frames: dict[str, tuple[str, list[float]]]) -> Run:
+    programs = [{"host": "s1", "run": "curl r1"}, {"host": "r1", "run": "python3 -m http.server", "background": True}]
+    return computed.run(Scenario.from_dict({"network": "dumbbell", "programs": programs}), frames)
+
+
+def test_a_run_of_programs_only_is_drawn_as_what_its_lines_carry() -> None:
+    run = _of_programs({"r1>s1": ("bottleneck@right", [0.001, 0.002, 0.007])})
+    figure = run.plot()
+    assert [ax.get_ylabel() for ax in figure.axes] == ["goodput\n[Gb/s]"]
+    assert [patch.get_label() for patch in figure.axes[0].patches if isinstance(patch, StepPatch)] == ["r1>s1"]
+    assert "r1&gt;s1" in run.timeline().html or "r1>s1" in run.timeline().html
+    assert run.limits().empty
+
+
+def test_a_run_that_carried_nothing_or_has_no_flows_is_answered_with_a_sentence() -> None:
+    run = _of_programs({})
+    for draw in (run.plot, run.timeline):
+        with pytest.raises(RunError, match="carried no packets of TCP or UDP"):
+            draw()
+    with pytest.raises(InputError, match="programs only"):
+        film(run)
+    with pytest.raises(InputError, match="programs only"):
+        Runs([run]).compare()

@@ -41,6 +41,21 @@ def test_a_run_ends_with_reasons_and_with_commands_that_work(here: Path, rdcnlab
     assert Path(again.stdout.strip()).read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_file_stands_for_its_stored_runs_of_all_seeds(ids: list[str], rdcnlab: Run) -> None:
+    done = rdcnlab("runs", "compare", "s.yaml", "--json")
+    assert {row["seed"] for row in json.loads(done.stdout)} == {1, 2}
+    assert "s.yaml: seeds 1, 2" in done.stderr
+    # nothing was run for it
+    assert len(json.loads(rdcnlab("runs", "list", "--json").stdout)) == len(ids)
+
+
+def test_a_check_of_phase_says_which_numbers_change(here: Path, rdcnlab: Run) -> None:
+    done = rdcnlab("run", "s.yaml", "--check-phase")
+    assert done.returncode == 0, done.stderr
+    assert "numbers change by more than 10% with jitter" in done.stdout
+    assert len([path for path in (here / "runs").iterdir() if path.name[0] != "."]) == 2
+
+
 def test_runs_are_listed_shown_and_compared(ids: list[str], rdcnlab: Run) -> None:
     rows = json.loads(rdcnlab("runs", "list", "--json").stdout)
     assert sorted(row["id"] for row in rows) == [name[:12] for name in ids]

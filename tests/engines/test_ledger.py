@@ -126,7 +126,7 @@ BROKEN = {
             ("a", "ip neigh flush all nud permanent"),
             ("b", "echo 8 > /proc/sys/net/ipv4/conf/all/arp_ignore"),
         ],
-        r"dropped \d+ frames: neighbour unknown",
+        r"dropped \d+ frames?: (neighbour unknown|Udp.SndbufErrors)",
     ),
     "a neighbour with another address": (
         [("a", "ip neigh replace 10.0.0.2 lladdr 02:00:00:00:99:99 nud permanent dev a-eth0")],

@@ -34,6 +34,11 @@ def test_runs_come_in_order_with_their_fields(store: Store, two_flows: Scenario)
     assert list(runs.tcp.query("run == 2")["period_ms"].unique()) == [1]
 
 
+def test_one_scenario_is_a_campaign(store: Store, two_flows: Scenario) -> None:
+    (run,) = campaign(two_flows, store=store, workers=1, progress=False)
+    assert run.scenario == two_flows
+
+
 def test_other_settings_that_vary_have_columns(store: Store, two_flows: Scenario) -> None:
     scenarios = [two_flows.with_(switch__ecn_threshold=size, cc="dctcp") for size in ("5 kB", "10 kB")]
     runs = campaign(scenarios, store=store, workers=1, progress=False)

@@ -75,8 +75,6 @@ def test_a_schedule_marks_for_its_flows() -> None:
     assert not cautions(made({**ROTOR, "ecn_threshold": "10 packets"}, flow, probes=fine))
 
 
-
-
 @pytest.mark.parametrize(("width", "proposed"), [("1 ms", "20 us"), ("181 us", "20 us"), ("180 us", ""), ("20 us", "")])
 def test_bins_that_are_longer_than_slots(width: str, proposed: str) -> None:
     flow = {"name": "f", "src": "h1", "dst": "h5"}

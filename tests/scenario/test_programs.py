@@ -123,3 +123,11 @@ def test_a_path_of_a_network_of_one_switch_is_a_link(two_flows: Scenario) -> Non
     assert {flow.name: flow.path for flow in made.traffic[2:]} == {
         "s1>r1": "green", "r1>s1": "bypass", "s1>r1/udp": "green", "r1>s1/udp": "bypass",
     }  # fmt: skip
+
+
+def test_words_and_names_that_are_too_long_for_a_file_are_no_files(tmp_path: Path) -> None:
+    long = "x" * 260
+    for line in (long, f"echo {long}", f"a --file={long}"):
+        assert scenario(tmp_path, f"{{host: h1, run: {line}}}").programs[0].files == ()
+    assert f"there is no file '{tmp_path}" in refused(tmp_path, f"{{host: h1, run: ./{long}}}")
+    assert "there is no file" in refused(tmp_path, f"{{host: h1, run: ls, files: [{long}]}}")

@@ -68,10 +68,13 @@ def scenes(run: Run) -> Scenes:
     Raises
     ------
     InputError
-        The run has too many flows or links for a picture, or its bins are folded.
+        The run has no flows, or too many flows or links for a picture, or its bins are folded.
     """
     scenario = run.scenario
     flows = [flow.name for flow in scenario.flows]
+    if not flows:
+        reason = "the run has programs only, whose traffic has no windows to show; `rdcnlab plot` draws what they send"
+        raise InputError.of("flows", len(flows), f"1 to {MOST_FLOWS} flows in a film", reason=reason)
     if len(flows) > MOST_FLOWS:
         raise InputError.of("flows", len(flows), f"at most {MOST_FLOWS} flows in a film")
     if scenario.probes.fold is not None:
@@ -137,7 +140,7 @@ def film(run: Run) -> bytes:
     Raises
     ------
     InputError
-        The run has too many flows or links for a picture, or its bins are folded.
+        The run has no flows, or too many flows or links for a picture, or its bins are folded.
     RunError
         A table was not shipped.
     """

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from rdcnlab.engines import SCHEMAS
 from rdcnlab.fields.errors import InputError
-from rdcnlab.runs.campaign import campaign
-from rdcnlab.runs.parts import WHOLE
+from rdcnlab.fields.files import is_file, is_there
+from rdcnlab.runs.campaign import campaign, lookup
+from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -41,13 +42,13 @@ def find(name: str, store: Store) -> Run:
     InputError
         There is no such run, or several; or the file has no valid scenario.
     """
-    if not re.fullmatch(rf"[0-9a-fA-F]{{{SHORTEST},64}}", name) or Path(name).is_file():
-        if re.fullmatch(r"[0-9a-fA-F]{1,3}", name) and not Path(name).is_file():
+    if not re.fullmatch(rf"[0-9a-fA-F]{{{SHORTEST},64}}", name) or is_file(name):
+        if re.fullmatch(r"[0-9a-fA-F]{1,3}", name) and not is_file(name):
             raise InputError.of("RUN", name, reason=f'"{name}" is too short: at least {SHORTEST} digits of an id')
-        if not Path(name).suffix and not Path(name).exists():
+        if not Path(name).suffix and not is_there(name):
             hint = "ids have only the digits 0-9 and a-f; `rdcnlab runs` lists them, a scenario's file ends with .yaml"
             raise InputError.of("RUN", name, reason=f'"{name}" is no id of a run, and no file: {hint}')
-        (run,) = campaign([Scenario.load(name)], store=store, needs=lambda _: dict.fromkeys(SCHEMAS, WHOLE))
+        (run,) = campaign([Scenario.load(name)], store=store, needs=_whole)
         return run
     digits = name.lower()
     local = [identifier for identifier in store.ids() if identifier.startswith(digits)]
@@ -60,3 +61,20 @@ def find(name: str, store: Store) -> Run:
         ids = ", ".join(run.id[:PRINTED] for run in runs[:3]) + (", ..." if len(runs) > 3 else "")
         raise InputError.of("RUN", name, reason=f'{len(runs)} runs begin with "{name}": {ids}; give more digits')
     return runs[0]
+
+
+def find_seeds(name: str, store: Store) -> list[Run]:
+    """Return the runs that a name stands for in a comparison: of a file, the stored runs of its scenario by all seeds.
+
+    Parameters and errors are those of `find`, which returns the run if there is no stored one.
+    """
+    if not is_file(name):
+        return [find(name, store)]
+    scenario = Scenario.load(name)
+    seeds = store.seeds(scenario)
+    stored = lookup([scenario.with_(seed=seed) for seed in seeds], store, _whole)
+    return [run for run in stored if run is not None] or [find(name, store)]
+
+
+def _whole(_: Scenario) -> dict[str, Part]:
+    return dict.fromkeys(SCHEMAS, WHOLE)

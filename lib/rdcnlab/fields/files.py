@@ -12,6 +12,22 @@ from rdcnlab.fields.phrases import listed, nearest
 _SCENARIOS = (".yaml", ".yml")
 
 
+def is_file(path: str | Path) -> bool:
+    """Return whether there is such a file. A text that is too long for a name is none; `Path.is_file` raises then."""
+    try:
+        return Path(path).is_file()
+    except OSError:
+        return False
+
+
+def is_there(path: str | Path) -> bool:
+    """Return whether there is such a file or directory; see `is_file`."""
+    try:
+        return Path(path).exists()
+    except OSError:
+        return False
+
+
 def unreadable(path: Path, error: OSError | ValueError) -> str:
     """Return why a file cannot be read, and which file may be meant."""
     name = str(path) if len(str(path)) <= 200 else f"{str(path)[:200]}..."
@@ -21,7 +37,7 @@ def unreadable(path: Path, error: OSError | ValueError) -> str:
         return f"'{name}' is a directory; name a file in it{_files(path, path.suffix)}"
     if error.errno not in (errno.ENOENT, errno.ENOTDIR):
         return f"the file '{name}' cannot be read: {error.strerror}"
-    if not path.parent.is_dir():
+    if not is_there(path.parent):
         return f"there is no file '{name}', because there is no directory '{path.parent}'"
     near = nearest(path.name, _siblings(path.parent, path.suffix))
     if near is not None:

@@ -59,7 +59,7 @@ class CampaignError(RdcnlabError):
 
 
 def campaign(
-    scenarios: Iterable[Scenario],
+    scenarios: Iterable[Scenario] | Scenario,
     *,
     workers: int | None = None,
     store: Store | None = None,
@@ -75,7 +75,7 @@ def campaign(
 
     Parameters
     ----------
-    scenarios : iterable of Scenario
+    scenarios : iterable of Scenario, or Scenario
         Equal scenarios are run once and returned once.
     workers : int, optional
         Number of worker processes; by default one on every core that this process may use.
@@ -117,7 +117,8 @@ def campaign(
     KeyboardInterrupt
         The user pressed Ctrl-C. Running guests are stopped; finished runs are kept.
     """
-    distinct = list(dict.fromkeys(scenarios))
+    # a scenario can be iterated over, too: over its fields
+    distinct = list(dict.fromkeys([scenarios] if isinstance(scenarios, Scenario) else scenarios))
     if hints:
         for message in cautions_of(distinct):
             warnings.warn(message, HintWarning, stacklevel=2)

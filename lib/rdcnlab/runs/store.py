@@ -92,6 +92,18 @@ class Store:
         except OSError as error:
             raise disk.error_of(error, self.root) from None
 
+    def seeds(self, scenario: Scenario) -> list[int]:
+        """Return the seeds of all local runs of a scenario, by whatever engine, in rising order."""
+        found = set()
+        paths = [path for path in self.root.iterdir() if path.name[0] != "."] if self.root.is_dir() else []
+        for path in paths:
+            # no run, or a damaged one, which must not keep others from being found
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                data = json.loads((path / "scenario.json").read_bytes())
+                if hash_of({**data, "seed": scenario.seed}) == scenario.hash:
+                    found.add(int(data["seed"]))
+        return sorted(found)
+
     def find(self, scenario: Scenario, identity: str | None) -> Run | None:
         """Return the run of a scenario, or None.
 

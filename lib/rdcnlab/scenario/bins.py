@@ -29,8 +29,8 @@ def coarse(scenario: Scenario) -> Iterator[Caution]:
     if scenario.probes.bin <= max(duration, _LEAST):
         return
     text = (
-        f"bins of {DURATION.format(scenario.probes.bin)} are longer than slots of {name} ({DURATION.format(duration)}), "
-        "so tables and pictures show means over several slots"
+        f"bins of {DURATION.format(scenario.probes.bin)} are longer than slots of {name} "
+        f"({DURATION.format(duration)}), so tables and pictures show means over several slots"
     )
     yield Caution("probes.bin", text, f"Set it to {DURATION.format(_proposed(duration))} or less")
 

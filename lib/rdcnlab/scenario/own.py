@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import ValidationInfo, model_validator
 
+from rdcnlab.fields.files import is_there
 from rdcnlab.fields.quantities import FieldError, Frozen, Listed, text
 from rdcnlab.scenario.flow import NAME_ALLOWED, NAME_PATTERN, VARIANTS
 from rdcnlab.scenario.user_file import DIRECTORY, NamedFile, UserFile, digest_of, from_path
@@ -54,7 +55,7 @@ class OwnSources(Frozen):
             return data
         path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / data
         files = [path]
-        if path.is_dir():
+        if is_there(path) and path.is_dir():
             files = sorted(file for file in path.iterdir() if file.suffix in (".c", ".h"))
         elif path.suffix != ".c":
             raise FieldError(

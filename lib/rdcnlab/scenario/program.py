@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import ValidationInfo, model_validator
 
-from rdcnlab.fields.files import unreadable
+from rdcnlab.fields.files import is_file, is_there, unreadable
 from rdcnlab.fields.quantities import Duration, FieldError, FlowName, Frozen, HostName, Listed, text
 from rdcnlab.scenario.ranges import names
 from rdcnlab.scenario.timetable import Path
@@ -146,11 +146,11 @@ def _named(line: str, directory: FilePath) -> Iterator[FilePath]:
     for index, word in enumerate(words):
         for part in dict.fromkeys((word, word.partition("=")[2])):
             path = directory / part.removeprefix("./")
-            if _is_beside(part) and path.is_file():
+            if _is_beside(part) and is_file(path):
                 yield path
-        if index == 0 and word.startswith(("./", "../")) and not (_is_beside(word) and (directory / word).is_file()):
+        if index == 0 and word.startswith(("./", "../")) and not (_is_beside(word) and is_file(directory / word)):
             path = directory / word
-            reason = f"'{word}' is not beside the file" if path.exists() else unreadable(path, _MISSING)
+            reason = f"'{word}' is not beside the file" if is_there(path) else unreadable(path, _MISSING)
             raise FieldError("run", word, "a program, or a file beside the scenario's file", reason=reason)
 
 
@@ -164,14 +164,21 @@ def _listed(name: str, directory: FilePath, index: int) -> Iterator[FilePath]:
         reason = f"'{name}' is not beside the scenario's file, or below"
         raise FieldError(f"files[{index}]", name, "a relative path without ..", reason=reason)
     whole = directory / name
-    if whole.is_dir():
+    if is_there(whole) and whole.is_dir():
         found = [path for path in sorted(whole.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     else:
-        found = [whole] if whole.is_file() else [path for path in sorted(directory.glob(name)) if path.is_file()]
+        found = [whole] if is_file(whole) else _matching(directory, name)
     if not found:
         reason = unreadable(whole, _MISSING)
         raise FieldError(f"files[{index}]", name, "a file, a directory or a pattern of files", reason=reason)
     yield from found
+
+
+def _matching(directory: FilePath, pattern: str) -> list[FilePath]:
+    try:
+        return [path for path in sorted(directory.glob(pattern)) if path.is_file()]
+    except OSError:  # too long for a name
+        return []
 
 
 def expanded(items: Any, hosts: Sequence[str]) -> Any:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
+from rdcnlab.fields.files import is_there
 from rdcnlab.fields.quantities import FieldError, Listed, omit_default, text
 from rdcnlab.scenario.user_file import DIRECTORY, NamedFile, UserFile, digest_of
 
@@ -79,7 +80,7 @@ def _read(value: Any, info: ValidationInfo) -> Any:
     if not isinstance(value, str):
         return value
     path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
-    if not path.is_dir():
+    if not (is_there(path) and path.is_dir()):
         if not value.endswith(".py"):
             raise ValueError(_ALLOWED)
         return {"path": str(path), "sha256": digest_of(path)}

@@ -31,8 +31,8 @@ def equal(scenario: Scenario) -> list[tuple[str, ...]]:
     Examples
     --------
     >>> from rdcnlab.scenario import Scenario
-    >>> flows = {"name": "f[1-2]", "src": "s[1-2]", "dst": "r[1-2]", "protocol": "udp", "rate": "1 Mb/s", "until": "1 s"}
-    >>> equal(Scenario.from_dict({"network": "dumbbell", "flows": [flows]}))
+    >>> flows = {"name": "f[1-2]", "src": "s[1-2]", "dst": "r[1-2]", "protocol": "udp", "size": "1 MB"}
+    >>> equal(Scenario.from_dict({"network": "dumbbell", "flows": [{**flows, "rate": "1 Mb/s"}]}))
     [('f1', 'f2')]
     """
     groups: dict[Hashable, list[str]] = {}

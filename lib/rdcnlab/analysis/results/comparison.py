@@ -148,6 +148,8 @@ def compare(runs: Runs, by: str | Sequence[str] | None = None) -> RunComparison:
         if name not in known:
             raise InputError.unknown("by", name, known, "setting of these runs")
     flows = runs.flows
+    if flows.empty:
+        raise InputError.of("runs", len(runs), reason="these runs have programs only, and flows are what is compared")
     limits_s = np.array([run.scenario.limit / 1e9 for run in runs])[flows["run"].to_numpy()]
     flows = flows.assign(
         goodput_Gbps=tables.mean_rates(flows, limits_s, unit=1e-9), flow=flows["flow"].map(tables.role)

@@ -37,6 +37,11 @@ _LOSSES = {
 }  # fmt: skip
 
 
+_COLUMNS = [
+    "flow", "goodput_Gbps", "line_busy", "dark", "lost", "retransmits", "timeouts", *_BUFFERS, "limited_by",
+]  # fmt: skip
+
+
 def limits(run: Run) -> pd.DataFrame:
     """Say what limited each flow; see `rdcnlab.runs.run.Run.limits`."""
     series = Series(run)
@@ -73,7 +78,7 @@ def limits(run: Run) -> pd.DataFrame:
             }
         )
     # a run of programs may have no flows
-    return pd.DataFrame(rows, columns=None if rows else ["flow", "limited_by"])
+    return pd.DataFrame(rows, columns=_COLUMNS)
 
 
 def _buffers(run: Run, flow: str) -> dict[str, float]:

@@ -38,10 +38,11 @@ _NARROWEST = 1 / 400
 def overview(run: Run, *, span_ms: tuple[float, float] | None = None, sequence: bool = False) -> Drawing:
     """Draw a run over time; see `rdcnlab.runs.run.Run.plot`."""
     series = Series(run)
+    series.check_traffic()
     begin, end = _span(span_ms, series)
     rows = dict(list(series.timetables.items())[:MOST_TIMETABLES])
     quantities = [_delivered if sequence else _rates, _windows, _queues]
-    has = [True, bool(series.windows), bool(series.queues)]
+    has = [bool(series.rates), bool(series.windows), bool(series.queues)]
     drawn = [draw for draw, exists in zip(quantities, has, strict=True) if exists]
     heights = ([ROW * len(rows) + 0.08] if rows else []) + [
         PANEL * (1.25 if not index else 1) for index in range(len(drawn))
@@ -59,7 +60,8 @@ def overview(run: Run, *, span_ms: tuple[float, float] | None = None, sequence: 
         panels[-1].set_xlim(begin * 1e3, end * 1e3)
         if not figures.in_column():
             panels[0].set_title(_title(series), fontsize=8, loc="left")
-        figures.legend(figure, panels[bool(rows)], columns=6)
+        if series.rates:
+            figures.legend(figure, panels[bool(rows)], columns=6)
         figure.align_ylabels(panels)
     return figure
 

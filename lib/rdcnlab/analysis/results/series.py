@@ -96,6 +96,12 @@ class Series:
         name, rows = self._bytes
         return self._dense(rows, receiver=name == "goodput")
 
+    def check_traffic(self) -> None:
+        """Raise RunError if there is nothing to draw: no packet of TCP or UDP was carried."""
+        if not self.rates and not any(queue.max_B.any() for queue in self.queues.values()):
+            printed = "; what its programs printed is stored with it" if self.scenario.programs else ""
+            raise RunError(f"run {self.run.id[:12]} carried no packets of TCP or UDP, so nothing can be drawn{printed}")
+
     def _dense(self, rows: pd.DataFrame, *, receiver: bool) -> dict[str, Floats]:
         base = self.scenario.probes.bin
         bins = binned.dense(rows.assign(run=0), base, base, receiver=receiver)

@@ -78,6 +78,7 @@ class Timeline:
 def timeline(run: Run) -> Timeline:
     """Return the time-line of a run; see `rdcnlab.runs.run.Run.timeline`."""
     series = Series(run)
+    series.check_traffic()
     content = data(series)
     rows = limits(run)
     scenario = run.scenario

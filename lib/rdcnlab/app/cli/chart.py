@@ -45,6 +45,8 @@ def chart(run: Run, width: int) -> list[Text]:
 
     series = Series(run)
     rates = dict(series.rates)
+    if not rates:
+        return []
     if len(rates) > MOST:
         rates = {"all flows": total(rates.values())}
     fullest = next(iter(series.fullest), "")

@@ -14,6 +14,7 @@ from rdcnlab.analysis.show.names import readable
 from rdcnlab.analysis.show.ways import Shown, data, ways_of
 from rdcnlab.app.cli.tools import say_loads, show
 from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.files import is_file, is_there
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import Scenario, presets
 from rdcnlab.scenario.cautions import cautions
@@ -68,9 +69,9 @@ def load(name: str) -> Shown:
         There is no such file and no such network.
     """
     networks = [*presets(), *FABRICS]
-    if not Path(name).is_file() and name in networks:
+    if not is_file(name) and name in networks:
         return Shown.preset(name)
-    if not Path(name).exists() and Path(name).name == name and not Path(name).suffix:
+    if not is_there(name) and Path(name).name == name and not Path(name).suffix:
         raise InputError.unknown("SCENARIO", name, networks, "file or network")
     return Shown.of(Scenario.load(name))
 

@@ -14,6 +14,7 @@ from rdcnlab.app.cli.picture import check, save
 from rdcnlab.app.cli.tools import OUT, Force
 from rdcnlab.app.run_names import HELP, PRINTED, find
 from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.files import is_there
 from rdcnlab.runs.store import Store
 
 #: Formats of a picture, see `rdcnlab.analysis.drawing`.
@@ -51,7 +52,7 @@ def plot(
     """
     as_page = timeline or (out is not None and out.suffix.lower() == ".html")
     formats = PAGES if as_page else FORMATS
-    is_item = "/" in name and not Path(name).exists()
+    is_item = "/" in name and not is_there(name)
     asked = [word for word, given in (("--span", span), ("--sequence", sequence), ("--column", column)) if given]
     if as_page and (asked or is_item):
         reason = f"{name} is a figure: it has no time-line" if is_item else f"a time-line takes no {asked[0]}"

@@ -14,8 +14,9 @@ from rdcnlab.app.cli.chart import MOST, print_chart
 from rdcnlab.app.cli.picture import check as check_picture
 from rdcnlab.app.cli.picture import save
 from rdcnlab.app.cli.tools import OUT, Force, Json, say, say_loads, show
-from rdcnlab.app.run_names import HELP, PRINTED, find
+from rdcnlab.app.run_names import HELP, PRINTED, find, find_seeds
 from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.files import is_file
 from rdcnlab.runs.frame import Runs, variants
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
@@ -26,6 +27,8 @@ app = typer.Typer(
 
 #: Most characters of a program's command line in a table.
 _COMMAND = 40
+#: Most seeds that are listed.
+_SEEDS = 12
 Count = Annotated[int, typer.Option("--count", "-n", min=1, help="Number of runs, the newest first.")]
 Names = Annotated[list[str], typer.Argument(metavar="RUN...", help=HELP)]
 
@@ -98,11 +101,20 @@ def compare(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Compare runs: means with intervals, and a picture with a point for each run."""
+    """Compare runs: means with intervals, and a picture with a point for each run.
+
+    A file of a scenario stands for its stored runs with all seeds, as of run --seeds.
+    """
     if out is not None:
         check_picture(out, force=force)
     store = Store()
-    runs = {run.id: run for run in (find(name, store) for name in names)}
+    runs: dict[str, Run] = {}
+    for name in names:
+        of_name = find_seeds(name, store)
+        runs |= {run.id: run for run in of_name}
+        if is_file(name):
+            seeds = ", ".join(str(run.scenario.seed) for run in of_name[:_SEEDS]) + ", ..." * (len(of_name) > _SEEDS)
+            typer.echo(f"{name}: seed{'s' * (len(of_name) > 1)} {seeds}", err=True)
     comparison = Runs(list(runs.values())).compare(by)
     show(json.loads(comparison.table.to_json(orient="records")) if as_json else comparison.rows(), as_json)
     if out is not None:
@@ -115,7 +127,7 @@ def delete(names: Names, yes: Annotated[bool, typer.Option("--yes", "-y", help="
     """Delete runs that were made on this machine. Their scenarios can be run again, with the same results."""
     store = Store()
     for name in names:
-        if Path(name).is_file():  # it would be run first, and then deleted
+        if is_file(name):  # it would be run first, and then deleted
             raise InputError.of("RUN", name, reason=f'"{name}" is a file; delete takes ids, see rdcnlab runs')
     runs = [find(name, store) for name in names]
     for run in runs:

@@ -122,8 +122,14 @@ def _host(network: Network, host: str, found: Mapping[str, Any]) -> Iterator[Acc
 
 def _own_queue(found: Mapping[str, Any], station: Station) -> dict[str, int]:
     """Return the frames that the queue of a host's line has sent, has dropped, and holds."""
-    queue = found["devices"][f"{station.label}-eth0"].get("qdisc", {})
-    return {name: queue.get(name, 0) for name in ("sent", "waiting", "dropped")}
+    device = found["devices"][f"{station.label}-eth0"]
+    queue = {name: device.get("qdisc", {}).get(name, 0) for name in ("sent", "waiting", "dropped")}
+    if "card" in device:
+        # what a discipline has sent and the card did not take waits again, and the kernel has counted it as sent
+        taken = sum(device["card"][name] for name in ("tx_packets", "packets", "drops"))
+        if 0 < queue["sent"] - taken <= queue["waiting"]:
+            queue["sent"] = taken
+    return queue
 
 
 def _between(network: Network, counted: Mapping[str, Any]) -> list[Account]:
@@ -155,7 +161,7 @@ def _cables(network: Network, counted: Mapping[str, Any]) -> Iterator[Account]:
             continue
         host = counted["hosts"][station.host.of or station.name]
         device = host["devices"][f"{station.label}-eth0"]
-        sent = device["qdisc"]["sent"] if "qdisc" in device else device.get("tx_packets", 0)
+        sent = _own_queue(host, station)["sent"] if "qdisc" in device else device.get("tx_packets", 0)
         if "card" in device:
             card = device["card"]
             yield Account(
