@@ -155,24 +155,3 @@ def test_the_fabric_rotor_marks_at_ports_to_hosts_too(run_guest: RunGuest) -> No
     assert port["marks"].sum() > 100
     assert port["drops"].sum() == 0
     assert port["mean_B"].mean() < 2 * 60_000
-
-
-def test_slots_of_light_have_room_in_the_trace() -> None:
-    """Of many racks, optical switches enter as many slots as racks do."""
-    flow = {"name": "f", "src": "h1", "dst": "h2", "size": 1000, "cc": "reno"}
-    for racks in (8, 32):
-        network = {"fabric": "rotornet", "racks": racks, "uplinks": 8 if racks > 8 else 4}
-        made = Scenario.from_dict({"network": network, "flows": [flow], "limit": "50 ms"})
-        compiled = compile_network(made)
-        changes = sum(
-            len(durations) * (made.limit // sum(durations))
-            for light in compiled.lights
-            for durations in [light.step.durations]
-        ) + sum(
-            len(durations) * (made.limit // sum(durations))
-            for queue in compiled.waiting
-            for durations in [queue.step.durations]
-            if len(durations) > 1
-        )
-        probes = {each["name"]: each["buffer_kB"] for each in compile_plan(made)["probes"]}
-        assert probes["ocs_slot"] * 1000 > 36 * changes

@@ -188,8 +188,8 @@ def test_a_frame_that_circles_ends_the_run(run_guest: RunGuest, tmp_path: Path, 
 
 
 @pytest.mark.guest
-def test_a_full_trace_names_the_circle(run_guest: RunGuest) -> None:
-    """For 300 ms, b still sends to c, and c already to b. So many rounds need more room than was planned."""
+def test_frames_that_circle_for_a_while_are_all_recorded(run_guest: RunGuest) -> None:
+    """For 300 ms, b still sends to c, and c already to b; each round of 4.4 us and more makes two records."""
     pairs, link = ["ab", "bc", "ca", "bd", "cd"], {"rate": "10 Gb/s", "delay": "1 us", "buffer": "1 MB"}
     network = {
         "name": "late",
@@ -198,7 +198,7 @@ def test_a_full_trace_names_the_circle(run_guest: RunGuest) -> None:
         "links": [{"name": pair, "between": list(pair), **link} for pair in pairs],
     }
     flow = {"name": "f", "src": "s", "dst": "r", "size": "1 MB", "path": [["1 ms", "b+c"], ["1 s", "c+b"]]}
-    scenario = Scenario.from_dict({"network": network, "flows": [flow], "limit": "500 ms"})
-    said = r"frames circled: (b -> c -> b|c -> b -> c); one frame has passed \d+ switches\. They filled the trace: "
-    with pytest.raises(RunError, match=f"{said}the trace buffer of 'ocs_dequeue' was too small by"):
-        run_guest(scenario)
+    seen = run_guest(Scenario.from_dict({"network": network, "flows": [flow], "limit": "500 ms"}))
+    assert seen.tables["flows"]["finished"].all()
+    passed = seen.tables["throughput"].groupby("where")["bytes"].sum()
+    assert passed["bc>c"] > 20 * passed["receiver"]

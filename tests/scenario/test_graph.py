@@ -481,37 +481,6 @@ def test_a_host_can_follow_one_schedule_to_each_rack() -> None:
     ]  # fmt: skip
 
 
-def test_flows_of_one_host_share_the_room_of_its_line() -> None:
-    """More endless flows of a host bring no more packets; flows of other hosts do, and so does a longer limit."""
-
-    def room_kB(*senders: str, limit: str = "1 s") -> int:  # noqa: N802  (unit)
-        flows = [flow(f"f{n}", sender, "r1", size="100 GB") for n, sender in enumerate(senders)]
-        plan = compile_plan(Scenario.from_dict({"network": {"fabric": "dumbbell"}, "flows": flows, "limit": limit}))
-        return next(int(probe["buffer_kB"]) for probe in plan["probes"] if probe["name"] == "ocs_dequeue") - 256
-
-    alone = room_kB("s1")
-    # a line of 10 Gb/s carries this many frames in 1 s, of which the link and the receiver's line make records
-    assert alone >= 10**10 / (1538 * 8) * 2 * 36 / 1000
-    # 64 packets and half of them again for each flow
-    assert room_kB("s1", "s1", "s1") - alone <= 2 * 96 * 2 * 36 / 1000 + 1
-    assert room_kB("s1", "s2") >= 2 * alone - 1
-    assert room_kB("s1", "s1", limit="2 s") >= 1.9 * alone
-
-
-def test_there_is_room_for_acks_that_wait_with_data() -> None:
-    """Between racks that send to each other, every packet of data may bring an ACK into the queue of the other way."""
-
-    def room_kB(*ends: tuple[str, str]) -> int:  # noqa: N802  (unit)
-        flows = [flow(f"f{n}", *pair, size="1 GB") for n, pair in enumerate(ends)]
-        plan = compile_plan(Scenario.from_dict({"network": "rotor", "flows": flows}))
-        return next(int(probe["buffer_kB"]) for probe in plan["probes"] if probe["name"] == "ocs_enqueue")
-
-    packets = 10**9 // 8948
-    assert room_kB(("h1", "h16"), ("h16", "h1")) - 256 >= 2 * 2 * packets * 36 // 1000
-    # ACKs alone wait in a queue that nobody looks at
-    assert room_kB(("h1", "h16")) - 256 < 2 * packets * 36 // 1000
-
-
 def test_ranges_go_along_in_lists() -> None:
     links = [{**WRITTEN["links"][0], "name": "up[1-3]", "between": ["leaf[1-3]", "core"]}]
     network = {

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from rdcnlab.engines.kernel import plan
-from rdcnlab.engines.kernel.plan.probes import MOST_LOST
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers.carpa import space
 from rdcnlab.scenario import Scenario
@@ -77,21 +76,16 @@ def test_probes_that_are_not_asked_for_do_not_change_the_hash() -> None:
     assert plain.with_(**{"probes.count": ["short"]}).hash != plain.hash
 
 
-def test_a_long_run_needs_little_memory() -> None:
-    """1000 s of 180 flows: 162 million packets; without counts their records would take more than 50 GB."""
+def test_packets_that_are_counted_are_reduced_while_the_run_goes_on() -> None:
+    """1000 s of 180 flows: 162 million packets, whose records would take more than 50 GB."""
     asked = space.moving_groups(50, 9, seed=1, settle_s=400, every_s=200)
     probes = {probe["name"]: probe for probe in plan.compile_plan(asked)["probes"]}
-    assert sum(probe["buffer_kB"] for probe in probes.values()) < 300_000
     times = {"start_ns": 60 * 10**9, "bin_ns": 100 * MS, "every_ns": 250 * MS}
     assert probes["ocs_dequeue"]["tally"] == {**times, "instants": []}
-    assert probes["ocs_drop"]["buffer_kB"] >= 36 * MOST_LOST // 1000
-    recorded = plan.compile_plan(asked.with_(**{"probes.count": []}))["probes"]
-    assert sum(probe["buffer_kB"] for probe in recorded) > 50_000_000
     # windows in bins: the ACKs of an interval of 250 ms are kept, not those of the run; with `acks` all are needed
     for bins, kept in (({"probes.tcp": "bin"}, True), ({"probes.tcp": "bin", "probes.acks": True}, False)):
         probes = {probe["name"]: probe for probe in plan.compile_plan(asked.with_(**bins))["probes"]}
         assert (probes["tcp_probe"].get("latest") == times) == kept
-        assert (probes["tcp_probe"]["buffer_kB"] < 100_000) == kept
 
 
 def test_parameters_of_cubic_are_files_of_the_module_and_no_sysctls() -> None:

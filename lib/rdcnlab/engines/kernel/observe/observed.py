@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rdcnlab.engines import observation
 from rdcnlab.engines.kernel.observe import captures, programs
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
-from rdcnlab.engines.kernel.trace import FIELDS, attribution, fields, own_queues, records, turns
+from rdcnlab.engines.kernel.trace import FIELDS, NO_MEMORY, attribution, fields, own_queues, records, turns
 from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.network import Network, compile_network
 from rdcnlab.engines.network.flows import is_timed
@@ -46,6 +47,7 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         else records.rows(name)
         for name in FIELDS
     }
+    _check_memory(seen["ocs_drop"])
     seen = switches_of(scenario).observed(directory, seen)
     if scenario.programs:
         end_ns = programs.end_ns(directory)
@@ -74,6 +76,18 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         _check_programs(network, flows, counted, directory)
     found = observation.tables(network, counted, flows)
     return found | {"programs": programs.table(scenario, directory)} if scenario.programs else found
+
+
+def _check_memory(dropped: NDArray[Any]) -> None:
+    """Raise RunError if frames were dropped because they had taken all memory: results must not depend on its size."""
+    void = int((dropped["reason"] == NO_MEMORY).sum())
+    if void:
+        first = float(dropped["time"][dropped["reason"] == NO_MEMORY][0]) / SECOND
+        raise RunError(
+            f"the guest's memory was too small for the frames that waited in queues and were on lines: {void} frames "
+            f"had no room, the first at {first:.6f} s. Give the guest more with RDCNLAB_GUEST_MEMORY (MiB), or give "
+            "the queues a limit"
+        )
 
 
 def _counters(scenario: Scenario, directory: Path) -> dict[str, dict[str, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rdcnlab.engines.kernel.plan import memory
 from rdcnlab.engines.kernel.plan.captures import captures, captures_kB
 from rdcnlab.engines.kernel.plan.flows import line, order, replays, small
 from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, sysctls
@@ -79,6 +80,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
         "memory_kB": quic.memory_kB(scenario)
         + programs.memory_kB(scenario)
         + captures_kB(network)
+        + memory.memory_kB(network)
         + PROBE_KB * len(recorded),
         **programs.settings(network, here=here),
         **demand.settings(network),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import struct
 
+from rdcnlab.engines.kernel.plan.quiet import quiet_ns
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.flows import connect_ns, payload
@@ -103,11 +104,16 @@ def _of_application(network: Network, flow: Flow) -> list[str]:
     return [str(word) for name, value in given.items() if value is not None for word in (name, value)]
 
 
+def _waited(network: Network) -> list[str]:
+    """Return that the run waits for datagrams, and for how many ns after the last one; only if there is nothing else."""
+    return ["waited", str(quiet_ns(network))] if network.scenario.is_udp_alone else []
+
+
 def _words(network: Network, flow: Flow, address: str, port: int, *, here: bool) -> list[str]:
     """Return the protocol-specific arguments."""
     if flow.protocol == "udp":
         words = [str(payload(flow, network.mtu)), str(flow.burst or 1), str(flow.interval or 0)]
-        return words + _of_application(network, flow) + ["waited"] * network.scenario.is_udp_alone
+        return words + _of_application(network, flow) + _waited(network)
     if flow.protocol == "quic":
         return (
             quic.words(network.scenario, flow, address, port) if here else []

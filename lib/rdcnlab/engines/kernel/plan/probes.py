@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.engines.kernel.switches.switch_set import Switches
-from rdcnlab.engines.kernel.trace import attribution, fields
+from rdcnlab.engines.kernel.trace import NO_MEMORY, attribution, fields
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.numbers import FIRST_PORT, PORTS, START_NS, TARGET
 from rdcnlab.scenario import DARK, Scenario
@@ -47,7 +47,8 @@ def probes(network: Network, switches: Switches) -> list[dict[str, Any]]:
     events = {
         "tcp_retransmit_skb": flow_filter,
         "ocs_dequeue": dequeue_filter,
-        "ocs_drop": packet_filter,
+        # whosever frame had no memory, the run is void
+        "ocs_drop": f"({packet_filter}) || reason == {NO_MEMORY}",
         "ocs_mark": dequeue_filter if counts else packet_filter,
         "ocs_slot": _turned(network),
     }

@@ -18,6 +18,9 @@ FIELDS = {
     "ocs_slot": ("class", "slot", "target"),
 }
 
+#: Reason of a drop because frames have taken all memory that they may: ``OCS_DROP_WIRE`` of ``include/uapi/linux/ocs.h``.
+NO_MEMORY = 6
+
 
 def fields(scenario: Scenario, event: str) -> tuple[str, ...]:
     """Return the recorded fields of an event; with mptcp, ``tcp_probe`` also has the subflow's socket."""

@@ -50,7 +50,7 @@ struct flow {
 	struct datagram *replay;	/* datagrams with instants of their own */
 	uint64_t replay_count;
 	bool bound;			/* its sender connects from its own address */
-	bool waited;			/* whether the run waits for its datagrams */
+	uint64_t waited;		/* the run waits so many ns for its next datagram; 0: not at all */
 	int ends, after;		/* group it belongs to, group it waits for; -1: none */
 	uint64_t offset;		/* ns from the end of that group to its start */
 	unsigned int packet, burst;	/* payload of a datagram, datagrams of a burst */

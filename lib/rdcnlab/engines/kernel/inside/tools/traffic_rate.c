@@ -17,10 +17,6 @@ bool parse_application(struct flow *f, const char *words)
 	f->rounds = 1;
 	while (sscanf(words, " %15s%n", name, &used) == 1) {
 		words += used;
-		if (!strcmp(name, "waited")) {
-			f->waited = true;
-			continue;
-		}
 		if (sscanf(words, " %" SCNu64 "%n", &value, &used) != 1)
 			return false;
 		words += used;
@@ -34,6 +30,8 @@ bool parse_application(struct flow *f, const char *words)
 			f->rate = value;
 		else if (!strcmp(name, "write"))
 			f->write = value;
+		else if (!strcmp(name, "waited"))
+			f->waited = value;
 		else if (!strcmp(name, "bound"))
 			f->bound = value;
 		else if (!strcmp(name, "replay"))

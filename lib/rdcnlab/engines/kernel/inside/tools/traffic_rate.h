@@ -13,7 +13,7 @@
  *   on NS, off NS           produces nothing in every second one of these times
  *   replay N                sends the N datagrams of the file replay.PORT
  *   bound 1                 its sender connects from the address of the plan
- *   waited                  the run waits for these datagrams
+ *   waited NS               the run waits for these datagrams, until none has come for so long
  */
 bool parse_application(struct flow *f, const char *words);
 

@@ -26,8 +26,6 @@ enum { AT_ONCE = 256 };
 
 /* A receiver of a rate looks so often; it has room for what comes meanwhile. */
 #define LOOK (NSEC_PER_SEC / 100)
-/* With nothing new for so long, no datagram is on its way any more. */
-#define QUIET NSEC_PER_SEC
 
 static bool parse(struct flow *f, const char *words)
 {
@@ -186,7 +184,7 @@ static void sink(struct flow *f)
 		drain(f);
 		if (f->received > before || f->sent < f->size)
 			last = instant;
-		else if (f->waited && instant - last >= QUIET)
+		else if (f->waited && instant - last >= f->waited)
 			return;
 	}
 }

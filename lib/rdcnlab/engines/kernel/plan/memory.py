@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of the guest for flows, and for their frames that wait or are under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rdcnlab.engines.network import Network
+from rdcnlab.engines.network.flows import payload
+from rdcnlab.scenario import DARK, Flow
+
+#: Memory of a flow in kB: two sockets, and what the program that carries the flows keeps of it.
+_FLOW_KB = 20
+#: Bytes of a frame's memory beside its payload: headers and ``struct skb_shared_info`` in one piece of a power of two,
+#: and ``struct sk_buff`` beside it. A datagram of 1472 B takes 2304 B.
+_IN_ONE_PIECE, _BESIDE = 380, 256
+#: The switch gives frames at most half of the memory (``wire_bytes`` in ``drivers/net/ocs/link.c``).
+_OF_ALL = 2
+#: No more is asked for, in kB: for datagrams, which nothing holds back, and for TCP, whose windows seldom fill. A run
+#: that needs more ends with an error.
+MOST_DATAGRAMS_KB, MOST_TCP_KB = 3_000_000, 800_000
+
+
+def memory_kB(network: Network) -> int:  # noqa: N802  (unit)
+    """Return the memory for all flows in kB, with their frames."""
+    traffic = network.scenario.traffic
+    held = {
+        MOST_DATAGRAMS_KB: held_B(network, [flow for flow in traffic if not flow.is_tcp]),
+        MOST_TCP_KB: held_B(network, [flow for flow in traffic if flow.is_tcp]),
+    }
+    return _FLOW_KB * len(network.scenario.flows) + sum(min(most, _OF_ALL * size // 1000) for most, size in held.items())
+
+
+def held_B(network: Network, flows: Sequence[Flow]) -> int:  # noqa: N802  (unit)
+    """Return an upper bound of the memory of the flows' frames in queues and on lines, in bytes.
+
+    It is what the senders can have under way, or what queues and lines hold, if that is less.
+    """
+    if not flows:
+        return 0
+    sent = [(under_way(network, flow), payload(flow, network.mtu)) for flow in flows]
+    held = sum(memory_of(size) * -(-most // size) for most, size in sent)
+    room = sum(_rooms(network))
+    if room < float("inf"):
+        smallest = min(size for _, size in sent)
+        held = min(held, memory_of(smallest) * -(-int(room) // smallest))
+    return held
+
+
+def memory_of(size: int) -> int:
+    """Return the memory of a frame with so many bytes of payload.
+
+    Examples
+    --------
+    >>> memory_of(1472), memory_of(100)
+    (2304, 768)
+    """
+    return (1 << (size + _IN_ONE_PIECE - 1).bit_length()) + _BESIDE
+
+
+def under_way(network: Network, flow: Flow) -> int:
+    """Return an upper bound of the payload of a flow that is under way at one instant, in bytes."""
+    scenario = network.scenario
+    most = min(scenario.total_B(flow), network.rate_of(flow.src) * scenario.limit // (8 * 10**9))
+    if flow.is_tcp:
+        most = min(most, scenario.transport_of(flow.src).wmem[2], scenario.transport_of(flow.dst).rmem[2])
+    return most
+
+
+def _rooms(network: Network) -> Iterator[float]:
+    """Yield what each queue holds, and each line at most, in bytes; infinity if a queue has no limit."""
+    mtu = network.mtu
+    for line in network.lines:
+        link = line.link
+        yield link.rate * (link.delay + link.jitter) / 8e9
+        yield float("inf") if link.pool or link.aqm else link.buffer_bytes(mtu)
+    for station in network.stations.values():
+        host = station.host
+        yield 2 * host.rate * (host.delay + host.jitter) / 8e9 + host.nic_buffer
+        yield float("inf") if host.port.buffer is None or host.port.aqm else host.port.buffer.in_bytes(mtu)
+    for schedule in network.scenario.network.schedules:
+        held = schedule.dark == "hold" and any(slot.link == DARK for slot in schedule.slots)
+        yield schedule.queue.in_bytes(mtu) if schedule.queue else float("inf") if held else 0
+    for way in network.ways:
+        if way.schedule is None and len(way.route.ways) > 1:
+            yield float("inf")  # packets of a flow with a timetable of its own wait in the dark
+    if network.waiting:
+        yield float("inf")
