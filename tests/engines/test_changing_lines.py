@@ -126,10 +126,11 @@ def test_a_discipline_keeps_the_delay_short(run_guest: RunGuest, kind: str) -> N
     assert queue["drops"].sum() == len(events.query("event == 'drop_aqm'")) > 0
 
 
-def test_bfifo_gives_the_tables_of_the_built_in_queue(run_guest: RunGuest) -> None:
+@pytest.mark.parametrize("fault", [{}, {"loss": "0.5 %"}], ids=["clean", "lossy"])
+def test_bfifo_gives_the_tables_of_the_built_in_queue(run_guest: RunGuest, fault: dict[str, str]) -> None:
     flows = [{"name": f"f{n}", "size": "4 MB", "cc": "cubic", "start": f"{n} ms"} for n in (1, 2)]
     limits = ({"buffer": "60 kB"}, {"aqm": {"kind": "bfifo", "limit": 60_000}})
-    one, two = (run_guest(through({"delay": "5 ms", **limit}, *flows)).tables for limit in limits)
+    one, two = (run_guest(through({"delay": "5 ms", **fault, **limit}, *flows)).tables for limit in limits)
     for name in ("flows", "throughput", "queues", "tcp"):
         assert one[name].equals(two[name]), name
     changed = one["events"].replace({"event": {"drop_tail": "drop_aqm"}})
