@@ -8,7 +8,6 @@ every other field of a network and of its hosts. ``docs/decisions/ends-of-hosts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Literal
 
 from rdcnlab.fields.quantities import Frozen, canonical_names
@@ -34,7 +33,11 @@ def with_ends(network: dict[str, Any], *, text: bool) -> dict[str, Any]:
 
 def _is_canonical(network: dict[str, Any]) -> bool:
     hosts = network.get("hosts")
-    return _states_all(network, Network) and isinstance(hosts, list | tuple) and all(_states_all(host, Host) for host in hosts)
+    return (
+        _states_all(network, Network)
+        and isinstance(hosts, list | tuple)
+        and all(_states_all(host, Host) for host in hosts)
+    )
 
 
 def _states_all(data: Any, kind: type[Frozen]) -> bool:

@@ -29,7 +29,6 @@ MEMORY_SYSCTLS = {
 }
 
 
-
 #: The first port that the kernel chooses for a connection, unless a scenario has more flows than ports below it.
 FIRST_FREE_PORT = 32_768
 
