@@ -62,7 +62,9 @@ def test_the_slowdown_of_a_flow_that_is_alone_is_one(run_guest: RunGuest, initia
         for place, size in enumerate(sizes)
         for how in ("start", "ahead")
     ]  # fmt: skip
-    scenario = Scenario.from_dict({"network": FABRIC, "flows": flows, "limit": "1 s"})
+    # the first window, 12.3 us of the line, fills the way: four lines there and back, and a frame's time on each there
+    network = {**FABRIC, "delay": "700 ns", "host_delay": "700 ns"}
+    scenario = Scenario.from_dict({"network": network, "flows": flows, "limit": "1 s"})
     seen = run_guest(scenario).tables["flows"]
     for flow, fct_s in zip(scenario.flows, seen["fct_s"], strict=True):
         assert fct_s * 1e9 == pytest.approx(ideal_ns(scenario, flow), abs=FRAME_NS / 4), flow.name

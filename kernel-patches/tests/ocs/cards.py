@@ -2,6 +2,7 @@
 """The line of a host below its disciplines: the n-th frame leaves at the n-fold time, whatever `tc` does above."""
 
 import contextlib
+import itertools
 import random
 import socket
 import struct
@@ -26,16 +27,31 @@ INGRESS = 0x4000  # number of the first port's ingress link in traces
 
 #: Disciplines of Linux as a program may choose them, each with room for 100 frames.
 DISCIPLINES = (
-    "pfifo limit 1000", "bfifo limit 10mb", "pfifo_fast", "fq flow_limit 1000", "fq_codel", "codel limit 1000 target 1s", "fq_pie",
-    "pie limit 1000 target 1s", "sfq limit 1000", "cake bandwidth 0", "prio", "ets bands 3 strict 3",
-    "red limit 1mb min 400kb max 800kb avpkt 1000 burst 600 bandwidth 1gbit probability 0.1", "choke limit 1000 min 400 max 900 "
-    "bandwidth 1gbit", "sfb limit 1000 target 1000 max 1000", "hhf limit 1000", "tbf rate 100gbit burst 1mb limit 10mb",
-)  # fmt: skip
+    "pfifo limit 1000",
+    "bfifo limit 10mb",
+    "pfifo_fast",
+    "fq flow_limit 1000",
+    "fq_codel",
+    "codel limit 1000 target 1s",
+    "fq_pie",
+    "pie limit 1000 target 1s",
+    "sfq limit 1000",
+    "cake bandwidth 0",
+    "prio",
+    "ets bands 3 strict 3",
+    "red limit 1mb min 400kb max 800kb avpkt 1000 burst 600 bandwidth 1gbit probability 0.1",
+    "choke limit 1000 min 400 max 900 bandwidth 1gbit",
+    "sfb limit 1000 target 1000 max 1000",
+    "hhf limit 1000",
+    "tbf rate 100gbit burst 1mb limit 10mb",
+)
 
 
 @contextlib.contextmanager
-def carded(rate: int, qdisc: str = "pfifo limit 100000", buffer: int | None = None, overhead: int | None = None,
-           offload: bool = False, port: int | None = None) -> Any:  # fmt: skip
+def carded(
+    rate: int, qdisc: str = "pfifo limit 100000", buffer: int | None = None, overhead: int | None = None,
+    offload: bool = False,
+) -> Any:  # fmt: skip
     """Two hosts; h0 has a card. What h0 sends is seen when it has left its line."""
     with Net(2, offload=offload) as net:
         net.ocs.port_set("p0", ingress={"rate": FAST})
@@ -188,7 +204,7 @@ def case_frames_keep_their_socket_until_they_have_left() -> str:
     return ""
 
 
-def connected(net: Net) -> tuple[socket.socket, socket.socket]:
+def connected() -> tuple[socket.socket, socket.socket]:
     """Return both ends of a TCP connection from h0 to h1."""
     with inside("h1"), socket.create_server(("10.0.0.2", 5001)) as server, inside("h0"):
         client = socket.create_connection(("10.0.0.2", 5001))
@@ -201,7 +217,7 @@ def case_tcp_small_queues_hold() -> str:
     most = 0
     with carded(10**8, "pfifo limit 10000") as net:
         net.ocs.port_set("p1", delay=20 * MS)
-        ends = connected(net)
+        ends = connected()
         transfer = Transfer(*ends, 5 << 20)
         for _ in range(100):
             time.sleep(0.004)
@@ -217,15 +233,15 @@ def case_tcp_small_queues_hold() -> str:
 def case_super_frames_take_the_time_of_all_their_frames() -> str:
     """With TSO a card gets up to 64 KB at once; frames of the MTU leave, never earlier than arithmetic allows."""
     rate = 999_999_937
-    with carded(rate, offload=True) as net:
+    with carded(rate, offload=True):
         sh("ip netns exec h0 ethtool -K eth0 tso on gso on sg on tx on")
-        ends = connected(net)
+        ends = connected()
         with Trace("ocs_enqueue") as rows:
             Transfer(*ends, 4 << 20).wait()
         data = [r for r in rows if r["event"] == "ocs_enqueue" and r["len"] > 100]
         equal(max(r["len"] for r in data), 1514, "bytes of the longest frame")
         equal(sum(r["len"] - 66 for r in data), 4 << 20, "bytes of payload")
-        for first, second in zip(data, data[1:], strict=False):
+        for first, second in itertools.pairwise(data):
             took = (second["len"] + OVERHEAD) * 8 * 10**9
             if (second["t"] - first["t"] + 1) * rate <= took:
                 raise AssertionError(f"{first}, {second}")

@@ -158,14 +158,8 @@ class Comparison(Item):
         """Return the fabric of an architecture as plain data; `day` is in ns, with a night of a ninth of it."""
         if is_laboratory(architecture):
             return laboratories.network(architecture)
-        sizes: dict[str, Any] = {
-            "racks": self.racks,
-            "hosts": self.hosts,
-            "mtu": 1500,
-            "host_rate": _GBPS,
-            "rate": _GBPS,
-        }
-        sizes["ends"] = "bucket"  # as when runs of them were first published
+        sizes: dict[str, Any] = {"racks": self.racks, "hosts": self.hosts, "mtu": 1500, "host_rate": _GBPS}
+        sizes |= {"rate": _GBPS, "ends": "bucket"}  # ends as when runs of them were first published
         hybrid = {"uplinks": 3, "packet_rate": _GBPS, "packet_delay": 1_000}
         queue = {"queue": {"bytes": 1_000_000, "packets": None}}
         more: dict[Architecture, dict[str, Any]] = {
