@@ -74,8 +74,9 @@ def _differences(root: Path) -> Iterator[RunError]:
         yield _error(root, damage)
         return
     found = {_name(root, path) for path in _files(root)}
-    for name in sorted(listed.keys() - found):
-        yield _error(root, Damaged(root / name, "is missing"))
+    for name in sorted(listed):
+        if not (root / name).is_file():
+            yield _error(root, Damaged(root / name, "is missing"))
     for name in sorted(found - listed.keys()):
         cure = "ship it (rdcnlab ship), list it (tools/index), or remove it"
         yield RunError(f"{root / name} is not listed in {root / sums.NAME}: {cure}")
@@ -152,7 +153,8 @@ def _present(root: Path) -> dict[str, str]:
 
 def _files(root: Path) -> Iterator[Path]:
     # a hidden folder is one that another process is just writing
-    return root.glob("[!.]*/[!.]*/*.parquet")
+    for runs in root.glob("[!.]*/[!.]*/runs.parquet"):
+        yield from runs.parent.glob("*.parquet")
 
 
 def _name(root: Path, path: Path) -> str:
