@@ -152,7 +152,7 @@ LEFT_OUT = [
     (
         f"network: {TURNING}\nflows: [{{{FLOW}, path: [[1 ms, rack1-rotor1], [1 ms, dark]]}}]",
         "flows.f.path",
-        "with network.optics, whose routing chooses the way",
+        "because the routing of network.optics chooses the way",
     ),
     (
         f"network: {NET}\nflows: [{{{FLOW}}}]\nengine: {{kind: ns3, parameters: {{cubic: {{beta: 700}}}}}}",

@@ -271,9 +271,9 @@ def _check_ways(
         for field in ("path", "back"):
             path = getattr(flow, field)
             if path not in (BYPASS, ECMP, SAME):
-                value = path if isinstance(path, str) else "given"
-                why = "with network.optics, whose routing chooses the way"
-                raise FieldError.left_out(f"{where}.{field}", value, why)
+                given = path if isinstance(path, str) else "given"
+                why = "because the routing of network.optics chooses the way"
+                raise FieldError.left_out(f"{where}.{field}", given, why)
     alike = (forwarding.alike(scenario, flow), directions)
     if alike in checked:
         return

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, model_validator
 from pydantic_core.core_schema import SerializationInfo
@@ -28,7 +28,8 @@ from rdcnlab.scenario.workloads.tabular import MOST_LINES, lines_of
 #: What `Arrivals.of` may be besides a link or a host.
 HOSTS, FABRIC = "hosts", "fabric"
 #: What `Arrivals.counts` may be.
-DRAWN, UNCUT = "drawn", "uncut"
+DRAWN: Final = "drawn"
+UNCUT: Final = "uncut"
 _UNITS = {"t_s": 10**9, "t_ms": 10**6, "t_us": 10**3, "t_ns": 1}
 _FILE = f"a file with an instant in each line, whose header has its unit ({', '.join(_UNITS)})"
 _KINDS = ("load", "poisson", "interval", "instants", "once")
