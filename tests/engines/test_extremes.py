@@ -31,7 +31,8 @@ def scenario() -> Scenario:
              for name in LINES for end, at in (("a", "left"), ("b", "left"), ("z", "right"))]  # fmt: skip
     flows = [
         {"name": f"{name}{end}", "src": f"{name}{end}", "dst": f"{name}z", "path": name, "back": "same",
-         "protocol": "udp", "size": f"{count * (size - 28)} B", "packet": f"{size} B", "burst": count, "interval": "1 s"}
+         "protocol": "udp", "size": f"{count * (size - 28)} B", "packet": f"{size} B", "burst": count,
+         "interval": "1 s"}
         for name, (count, size) in BURSTS.items() for end in "ab"
     ]  # fmt: skip
     flows.append({"name": "end", "src": "lasta", "dst": "lastz", "path": "last", "size": "1 kB", "cc": "cubic",
