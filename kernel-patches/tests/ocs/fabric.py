@@ -6,9 +6,10 @@ h2 -- p2 [    ] u0 ----- u1 [    ]
 """
 
 import socket
+import struct
 import time
 
-from lab import Net, Trace, burst, equal, main, patiently, sh, until
+from lab import Net, Trace, burst, equal, inside, main, patiently, sh, until
 from netlink import os_error
 from ocs import Ocs, slot
 
@@ -46,6 +47,38 @@ def sent(ocs: Ocs, *ports: str) -> list[object]:
     """Return how many frames left by each of these ports."""
     stats = ocs.stats()["ports"]
     return [stats[port]["link"]["tx_packets"] for port in ports]
+
+
+def case_the_next_station_of_a_frame() -> str:
+    """A rule asks which station has the destination MAC address, whatever address the packet goes to, if any."""
+    with Net(3) as net:
+        net.ocs.link_set(0, rate=10**9)
+        net.ocs.class_set(0, [slot(0, 0)])
+        net.ocs.rule_add(0, station="10.9.0.0/16")
+        net.ocs.fdb_set("02:00:00:00:00:02", "p1", "10.9.0.1")
+        net.ocs.fdb_set("02:00:00:00:00:03", "p2", "10.8.0.1")
+        with inside("h0"):
+            sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+            sock.bind(("eth0", 0))
+        packet = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 72, 0, 0, 64, 253, 0, bytes(4), socket.inet_aton("10.7.7.7"))
+        frames = [
+            bytes.fromhex(f"0200000000{mac} 020000000001") + kind + packet + bytes(52)
+            for mac in ("02", "03")
+            for kind in (b"\x08\x00", b"\x88\xb5")
+        ]
+        for frame in frames:
+            sock.send(frame)
+            time.sleep(0.001)
+        stats = net.ocs.stats()
+        equal([stats["links"][0]["tx_packets"], stats["classes"][0]["packets"]], [2, 2], "frames to the first station")
+        equal([stats["ports"][p]["link"]["tx_packets"] for p in ("p1", "p2")], [2, 2], "frames that left by each port")
+        # what the switch remembers of a frame holds for the station that it went to
+        net.ocs.fdb_set("02:00:00:00:00:02", "p1", "10.8.0.1")
+        sock.send(frames[0])
+        time.sleep(0.001)
+        equal(net.ocs.stats()["links"][0]["tx_packets"], 2, "frames to the first station, which moved")
+        sock.close()
+    return ""
 
 
 def case_links_that_end_at_a_port() -> str:

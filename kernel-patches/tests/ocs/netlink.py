@@ -53,6 +53,7 @@ def case_refusals_name_attribute_and_range() -> str:
                 refused(ocs.class_set, 0, [slot(0, 0)], phase=2**62),
                 refused(ocs.rule_add, 9),
                 refused(ocs.rule_add, 0, src="10.0.0.0/33"),
+                refused(ocs.rule_add, 0, station="10.0.0.0/33"),
                 refused(ocs.fdb_set, "01:00:5e:00:00:01", "p0"),
                 refused(ocs.fdb_set, "02:00:00:00:00", "p0"),
                 refused(ocs.start, 2**63),
@@ -85,6 +86,7 @@ def case_refusals_name_attribute_and_range() -> str:
                 f"class_set: class.phase: integer out of range (allowed {-(2**61)}..{2**61 - 1})",
                 "rule_set: rule.class: CLASS 9 does not exist",
                 "rule_set: rule.src_len: integer out of range (allowed 0..32)",
+                "rule_set: rule.station_len: integer out of range (allowed 0..32)",
                 "fdb_set: fdb.mac: MAC 01:00:5e:00:00:01 is not the address of a station",
                 "fdb_set: fdb.mac: binary attribute size out of range",
                 f"start: epoch: integer out of range (allowed 0..{2**62 - 1})",
@@ -173,7 +175,7 @@ def case_batch() -> str:
 
 
 RULES = (
-    {"in_if": "p0"},
+    {"in_if": "p0", "station": "10.1.0.0/16"},
     {"prio": 7, "src": "10.0.0.0/8", "dst": "10.0.0.2/32", "proto": 6, "sport": 1, "dport": 65535},
     {"prio": 3, "src": "0.0.0.0/0"},
     {"prio": 3, "dport": 80},

@@ -7,11 +7,15 @@ fast network, at different distances.  None is a loss, so none may be retransmit
 
 import socket
 import struct
+import threading
 import time
 
 from lab import Trace, Transfer, counter, equal, main, sh, until
 from ocs import slot
 from rack import CIRCUIT, MS, PACKET, US, Capture, Rack, info
+
+#: Payload of a full segment: 9000 B without 40 B of headers and 12 B of time stamps.
+SEGMENT = 8948
 
 
 def retransmitted(rows: list[dict]) -> int:
@@ -53,6 +57,52 @@ def case_one_direction_first() -> str:
                     Transfer(client, server, 5_000_000).wait()
                 equal(retransmitted(rows), 0, f"segments sent twice; class {late} is {gap} ns late")
     return ""
+
+
+def case_an_ack_looks_at_what_it_may_say_something_new_of() -> str:
+    """What is out through one network does not make each ACK of the other one dear.
+
+    The packet network is slow and has 1000 segments out. 1000 more go through the circuit, out of order, and each is
+    acknowledged by itself. An ACK may look at two segments of the packet network, the first and the last, and at few
+    of the circuit, not at all 1000.
+    """
+    out = 1000
+    with Rack(
+        voq=4000,
+        tcp_comp_sack_nr=0,
+        tcp_rmem="4096 33554432 134217728",
+        tcp_wmem="4096 33554432 67108864",
+    ) as rack:
+        with rack.net.ocs as ocs:
+            for link in (PACKET, PACKET + 2):
+                ocs.link_set(link, delay=100 * MS)
+        client, server = rack.connect()
+        for network, size in ((PACKET, 60_000_000), (CIRCUIT, 30_000_000)):
+            rack.always(network)
+            Transfer(client, server, size).wait()
+            time.sleep(1)
+        rack.always(PACKET)
+        reader = threading.Thread(target=receive, args=(server, 2 * out * SEGMENT))
+        reader.start()
+        client.sendall(bytes(out * SEGMENT))
+        time.sleep(0.015)
+        rack.always(CIRCUIT)
+        before = info(client)["path"]
+        client.sendall(bytes(out * SEGMENT))
+        time.sleep(0.04)
+        after = info(client)["path"]
+        equal([p["packets_out"] >= out for p in after], [True, True], "segments out through each network")
+        equal([p["lost"] for p in after], [p["lost"] for p in before], "lost")
+        looked = [late["looked"] - early["looked"] for early, late in zip(before, after, strict=True)]
+        equal([0 < count <= 2 * out for count in looked], [True, True], f"looked at {looked}, at most two for an ACK")
+        reader.join(60)
+    return f"{looked} segments"
+
+
+def receive(server: socket.socket, size: int) -> None:
+    """Read so many bytes."""
+    while size:
+        size -= len(server.recv(min(size, 1 << 20)))
 
 
 def case_plain_tcp_retransmits() -> str:
