@@ -65,7 +65,7 @@ def ideal_ns(scenario: Scenario, flow: Flow) -> float:
     ...     "flows": [{"name": "f", "src": "s1", "dst": "r1", "size": "1 MB", "connect": "ahead"}],
     ... })
     >>> round(ideal_ns(scenario, scenario.flows[0]) / 1000)
-    854
+    855
     """
     overhead, mtu = scenario.network.overhead, scenario.network.mtu
     headers = UDP_HEADERS if flow.protocol == "udp" else TCP_HEADERS
