@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from rdcnlab.fields.errors import HintWarning
+from rdcnlab.fields.errors import HintWarning, RunError
 from rdcnlab.runs import disk
+from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store, run_id
 from rdcnlab.scenario import Scenario
 from tests.runs.test_store import put
@@ -97,3 +101,67 @@ def test_a_run_with_a_damaged_table_is_made_again(store: Store, two_flows: Scena
 
 def test_a_directory_that_is_not_there_yet_has_room(store: Store) -> None:
     assert disk.no_room(store.root / "not" / "there") is None
+
+
+def of_a_file(root: Path) -> None:
+    root.write_text("a file")
+
+
+def of_links(root: Path) -> None:
+    root.symlink_to(root.with_name("other"))
+    root.with_name("other").symlink_to(root)
+
+
+def below_a_file(root: Path) -> None:
+    root.parent.rmdir()
+    root.parent.write_text("a file")
+
+
+@pytest.mark.usefixtures("fake_engine", "pool_here")
+@pytest.mark.parametrize(
+    ("spoil", "cause"), [(of_a_file, "no directory"), (of_links, "a link"), (below_a_file, "no directory")]
+)
+def test_a_store_that_cannot_be_one_is_named_before_anything_is_run(
+    tmp_path: Path, two_flows: Scenario, spoil: Callable[[Path], None], cause: str
+) -> None:
+    root = tmp_path / "place" / "store"
+    root.parent.mkdir()
+    spoil(root)
+    store = Store(root, shipped=Shipped(tmp_path / "none"))
+    for use in (store.check_writable, lambda: campaign([two_flows], store=store, progress=False)):
+        with pytest.raises(RunError, match=f"written to .*{cause}.*RDCNLAB_STORE"):
+            use()
+    assert not (tmp_path / "made").exists()  # the engine was not asked
+
+
+@pytest.mark.usefixtures("fake_engine", "pool_here")
+def test_a_store_in_which_only_the_last_step_would_fail_is_named_before_anything_is_run(
+    store: Store, two_flows: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the directory of work can be written to, and the store itself cannot."""
+    rename = Path.rename
+
+    def refused(self: Path, target: Path) -> Path:
+        if Path(target).parent == store.root:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(RunError, match="this user has no right to write there"):
+        campaign([two_flows], store=store, progress=False)
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_run_that_cannot_be_put_in_its_place_says_why(
+    store: Store, two_flows: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def refused(self: Path, target: Path) -> Path:
+        if self.name == "run":
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(RunError, match=r"could not be stored in .*: .*Input/output error"):
+        put(store, two_flows)
