@@ -27,7 +27,8 @@ def app(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("delay", "1 ms"), ("jitter", "1 ms"), ("table_size", 9), ("controller", "mine.py")]
+    ("field", "value"),
+    [("delay", "1 ms"), ("jitter", "1 ms"), ("table_size", 9), ("controller", "mine.py"), ("observe_links", True)],
 )
 def test_only_ovs_knows_a_controller(app: Path, field: str, value: object) -> None:
     with pytest.raises(InputError, match=rf"switch\.{field}: .*only the switch ovs has this setting"):
@@ -51,6 +52,27 @@ def test_a_controller_counts_by_its_content(app: Path) -> None:
     assert scenario(app, controller="mine.py").hash != first.hash
     with pytest.raises(InputError, match=r"switch\.controller: .*the file the scenario was made with"):
         compile_plan(first)
+
+
+def test_links_are_observed_for_a_controller_only(app: Path) -> None:
+    """What does not use the field has the hash that it had before; its plan has no word of it."""
+    plain, observing = (scenario(app, controller="mine.py", **more) for more in ({}, {"observe_links": True}))
+    assert plain.hash != observing.hash
+    assert plain.hash == scenario(app, controller="mine.py", observe_links=False).hash
+    plans = [compile_plan(one)["switches"][0] for one in (plain, observing)]
+    assert [one.get("observe_links") for one in plans] == [None, True]
+    with pytest.raises(InputError, match=r"switch\.observe_links: .*only an application, given as controller"):
+        scenario(app, observe_links=True)
+
+
+def test_a_port_is_down_while_its_line_is(app: Path) -> None:
+    """Only a controller of the user's own can hear of it."""
+    down = {"network.links.blue.down": [["1 ms", "2 ms"], ["5 ms", "6 ms"]]}
+    own, plain = scenario(app, controller="mine.py").with_(**down), scenario().with_(**down)
+    found = compile_plan(own)["switches"][0]["down"]
+    assert list(found.values()) == [((1_000_000, 2_000_000), (5_000_000, 6_000_000))]
+    assert set(found) < set(compile_plan(own)["switches"][0]["interfaces"])
+    assert "down" not in compile_plan(plain)["switches"][0]
 
 
 @pytest.mark.parametrize("field", ["delay", "jitter"])

@@ -24,7 +24,7 @@ from panel import Panel
 OPENFLOW_PORT = 6653
 #: An application of the user's own begins this many ns before the scenario, so that its timers, too, end at the same
 #: instants on all machines; its process starts a little earlier.
-BEFORE_NS, EARLIER_NS = 48 * 10**9, 10**8
+BEFORE_NS, EARLIER_NS = 47_990_000_000, 10_000_000
 
 
 class Shared:
