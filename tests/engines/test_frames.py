@@ -201,4 +201,4 @@ def test_frames_that_circle_for_a_while_are_all_recorded(run_guest: RunGuest) ->
     seen = run_guest(Scenario.from_dict({"network": network, "flows": [flow], "limit": "500 ms"}))
     assert seen.tables["flows"]["finished"].all()
     passed = seen.tables["throughput"].groupby("where")["bytes"].sum()
-    assert passed["bc>c"] > 20 * passed["receiver"]
+    assert passed["bc@b"] > 20 * passed["receiver"], passed

@@ -87,21 +87,12 @@ def test_a_line_of_a_bit_per_ms_delivers_all_datagrams(run_guest: RunGuest) -> N
 
 
 @pytest.mark.guest
-def test_a_disk_that_takes_no_more_ends_the_run_with_an_error(
-    run_guest: RunGuest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_takes_no_more_ends_the_run_with_an_error(run_guest: RunGuest) -> None:
     """Departures go to a device that is always full."""
-    asked = plan.compile_plan
-
-    def full(scenario: Scenario) -> dict[str, Any]:
-        made = asked(scenario)
-        made["before"] = [("a", "ln -s /dev/full /run/rdcnlab/ocs_dequeue.trace")]
-        return made
-
-    monkeypatch.setattr(plan, "compile_plan", full)
+    full = [("a", "ln -s /dev/full /run/rdcnlab/ocs_dequeue.trace")]
     scenario = datagrams({"rate": "1 Gb/s", "buffer": "1 MB"}, {"rate": "10 Mb/s", "size": "1 MB"}, "2 s")
     with pytest.raises(RunError, match=r"records of 'ocs_dequeue' could not be written .* No space left on device"):
-        run_guest(scenario)
+        run_guest(scenario, before=full)
 
 
 def test_time_without_datagrams_follows_from_the_slowest_line() -> None:
