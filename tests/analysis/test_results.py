@@ -17,8 +17,6 @@ from rdcnlab.analysis.results import reduce
 from rdcnlab.analysis.results.comparison import compare
 from rdcnlab.analysis.results.series import Series
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.runs import frame
-from rdcnlab.runs import run as run_module
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import WHOLE, Part

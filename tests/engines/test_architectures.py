@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from rdcnlab import InputError
-from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.engines.network import compile_network
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Store

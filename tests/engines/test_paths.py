@@ -43,9 +43,7 @@ def test_a_plain_path_is_used_as_it_is_and_another_one_through_a_link_that_is_re
         assert not named.parent.exists()
 
 
-def test_where_no_link_can_be_made_the_path_is_refused_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_no_link_can_be_made_the_path_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(**_: str) -> str:
         raise OSError
 

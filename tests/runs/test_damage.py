@@ -49,7 +49,11 @@ def flip(path: Path, rng: random.Random) -> bytes:
 
 def content(run: Run) -> dict[str, str]:
     """Return everything that a run says."""
-    said = {"scenario": run.scenario.json(), "provenance": json.dumps(dict(run.provenance)), "digests": str(run.digests)}
+    said = {
+        "scenario": run.scenario.json(),
+        "provenance": json.dumps(dict(run.provenance)),
+        "digests": str(run.digests),
+    }
     return said | digests(run.tables)
 
 
@@ -299,7 +303,9 @@ def test_verify_compares_what_is_shipped_and_says_what_is_not(
 
 
 @pytest.mark.usefixtures("fake_engine", "pool_here")
-def test_a_shipped_table_with_other_values_is_found_by_verify(store: Store, two_flows: Scenario, tmp_path: Path) -> None:
+def test_a_shipped_table_with_other_values_is_found_by_verify(
+    store: Store, two_flows: Scenario, tmp_path: Path
+) -> None:
     (run,) = campaign([two_flows], store=store, progress=False)
     results = tmp_path / "results"
     ship({run: {"flows": WHOLE}}, results / "paper" / "a")

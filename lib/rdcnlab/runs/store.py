@@ -300,7 +300,7 @@ def sweep(work: Path) -> None:
 
 
 def _remove(directory: Path) -> None:
-    """Remove a directory of work and its probe, then its lock. What could not be removed keeps it, and is swept later."""
+    """Remove a directory of work and its probe, then its lock. What could not be removed keeps it until it is swept."""
     paths = (directory, _probe_path(directory))
     for path in paths:
         shutil.rmtree(path, ignore_errors=True)

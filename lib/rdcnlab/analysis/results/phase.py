@@ -2,8 +2,8 @@
 """Phase effects: of senders with one constant rate, the same one always finds a full queue (Floyd and Jacobson, 1991).
 
 Packets of such senders reach a queue in an order that never changes. If the queue is full, the place that a departing
-packet leaves goes to the packet that comes next, and that is always one of the same sender. A random delay of a packet's
-time on the line ends it. A real network has such delays, a network of exact clocks does not.
+packet leaves goes to the packet that comes next, and that is always one of the same sender. A random delay of a
+packet's time on the line ends it. A real network has such delays, a network of exact clocks does not.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def _of_application(network: Network, flow: Flow) -> list[str]:
 
 
 def _waited(network: Network) -> list[str]:
-    """Return that the run waits for datagrams, and for how many ns after the last one; only if there is nothing else."""
+    """Return that the run waits for datagrams, and how many ns after the last one; only if there is nothing else."""
     return ["waited", str(quiet_ns(network))] if network.scenario.is_udp_alone else []
 
 

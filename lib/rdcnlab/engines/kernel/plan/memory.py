@@ -28,7 +28,9 @@ def memory_kB(network: Network) -> int:  # noqa: N802  (unit)
         MOST_DATAGRAMS_KB: held_B(network, [flow for flow in traffic if not flow.is_tcp]),
         MOST_TCP_KB: held_B(network, [flow for flow in traffic if flow.is_tcp]),
     }
-    return _FLOW_KB * len(network.scenario.flows) + sum(min(most, _OF_ALL * size // 1000) for most, size in held.items())
+    return _FLOW_KB * len(network.scenario.flows) + sum(
+        min(most, _OF_ALL * size // 1000) for most, size in held.items()
+    )
 
 
 def held_B(network: Network, flows: Sequence[Flow]) -> int:  # noqa: N802  (unit)

@@ -18,7 +18,7 @@ FIELDS = {
     "ocs_slot": ("class", "slot", "target"),
 }
 
-#: Reason of a drop because frames have taken all memory that they may: ``OCS_DROP_WIRE`` of ``include/uapi/linux/ocs.h``.
+#: Reason of a drop because frames have taken all memory that they may: the kernel's ``OCS_DROP_WIRE``.
 NO_MEMORY = 6
 
 

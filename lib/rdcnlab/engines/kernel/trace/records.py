@@ -18,8 +18,9 @@ _FIELD = re.compile(r"\b(?P<name>\w+);\s*offset:\d+;\s*size:(?P<size>[1248]);\s*
 
 
 def layout(text: str, fields: tuple[str, ...]) -> np.dtype[Any]:
-    """Return the dtype of a record: ``time`` (64 bit, ns) and the event's fields, as the kernel's
-    ``kernel/trace/trace_records.c`` writes it (patch 0075).
+    """Return the dtype of a record: ``time`` (64 bit, ns) and the event's fields.
+
+    The kernel's ``kernel/trace/trace_records.c`` writes it (patch 0075).
 
     Parameters
     ----------
