@@ -128,11 +128,11 @@ def campaign(
     missing = [scenario for scenario in distinct if runs_by_hash[scenario.hash] is None]
     failures: list[Failure] = []
     if missing:
-        store.check_writable()
         with contextlib.ExitStack() as stack:
             if pool is None:
                 limit_s = engines.wall_limit_s(missing) if wall_limit_s is None else wall_limit_s
                 pool = stack.enter_context(_pool(cluster, workers, store, limit_s))
+            store.check_writable()
             prepare(missing, progress=progress)
             bar = stack.enter_context(
                 progress_bar(len(distinct), "run", initial=len(distinct) - len(missing), shown=progress)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """SHA-256 of files, in lists as ``sha256sum`` writes and checks them.
 
-Each local run has such a list, and all shipped runs have one together. A file is hashed once in a process. It is hashed again if the file system says that it has changed since.
+Each local run has such a list, and all shipped runs have one together. A file is hashed once in a process. It is hashed
+again if the file system says that it has changed since.
 """
 
 from __future__ import annotations
