@@ -156,7 +156,9 @@ def test_yaml(document: Path, block: Block, here: Path) -> None:
     whole = completed(data)
     scenario = Scenario.from_dict(whole, text=True, directory=here)
     # flows that `completed` adds to a fragment are not an example
-    assert "flows" not in data or not cautions(scenario), "an example must not do what is nearly always a mistake"
+    # bins that are long beside slots are a matter of pictures
+    mistakes = [one for one in cautions(scenario) if one.field != "probes.bin"]
+    assert "flows" not in data or not mistakes, "an example must not do what is nearly always a mistake"
     jsonschema.Draft202012Validator(described.schema()).validate(whole)
 
 

@@ -140,7 +140,7 @@ def _between(network: Network, counted: Mapping[str, Any]) -> list[Account]:
     found = [*_cables(network, counted), *_into_ip(network, counted)]
     room = counted["backlog"]["waiting"]
     if all(account.missing >= 0 for account in found) and sum(account.missing for account in found) <= room:
-        found = [dataclasses.replace(account, waiting=account.missing) for account in found]
+        found = [dataclasses.replace(account, waiting=account.waiting + account.missing) for account in found]
     lost = {name: counted["backlog"][name] for name in ("dropped", "unresolved") if counted["backlog"][name]}
     named = {"dropped": "backlog", "unresolved": "neighbour unknown"}
     chosen = ("neighbour unknown",) if explained.decides(network.scenario) else ()
