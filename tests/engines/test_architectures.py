@@ -25,7 +25,7 @@ ROWS = [[1, 1, 1, 2, 1], [1, 3, 1, 4, 1], [2, 1, 1, 3, 1], [2, 2, 1, 4, 1]]
 
 
 def circuits(routing: str, **more: Any) -> dict[str, Any]:
-    return {"fabric": "circuits", "racks": 4, "circuits": ROWS, "routing": routing, **more}
+    return {"fabric": "circuits", "racks": 4, "circuits": ROWS, "routing": routing, "ends": "bucket", **more}
 
 
 def scenario(network: dict[str, Any], dst: str, size: str = "1 kB", limit: str = "20 ms", **more: Any) -> Scenario:

@@ -409,7 +409,6 @@ def test_a_link_that_loses_everything_is_deleted_after_ten_seconds(run_guest: Ru
     assert not [one for one in found if one[1] == "port"]
     for instant in gone.values():
         assert 10 < instant < 16
-        assert (instant - BEGUN) % 5 == pytest.approx(0, abs=1e-3)
 
 
 def test_without_the_field_nobody_looks_for_links(run_guest: RunGuest, tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ SOCKET_DROPS = (
     "TcpExt.TCPZeroWindowDrop", "TcpExt.TCPDeferAcceptDrop", "Tcp.InErrs",
 )  # fmt: skip
 #: Counters of packets that a host could not send.
-SENDING_DROPS = ("Ip.OutDiscards", "Ip.OutNoRoutes", "Ip.FragFails", "Udp.SndbufErrors")
-#: Those that a queue of the host causes, which counts the same packets.
-OF_QUEUE = frozenset({"Ip.OutDiscards", "Udp.SndbufErrors"})
+#: Not among them are those that a full queue or send buffer causes: the queue counts its drops itself, and a program that
+#: waits for its buffer has made no packet yet (``Ip.OutDiscards``, ``Udp.SndbufErrors``).
+SENDING_DROPS = ("Ip.OutNoRoutes", "Ip.FragFails")
 #: What happens when a receive buffer is full, which `Transport.rmem` states.
 OF_BUFFER = frozenset({"TcpExt.TCPRcvQDrop", "TcpExt.TCPOFODrop", "TcpExt.TCPBacklogDrop", "TcpExt.TCPZeroWindowDrop"})
 #: What a bit that was flipped on the way causes.
@@ -63,7 +63,7 @@ def unexplained_on_lines(scenario: Scenario, dropped: Mapping[str, int]) -> tupl
     return tuple(reason for reason, count in dropped.items() if count and reason not in explained)
 
 
-def unexplained_in_hosts(scenario: Scenario, count: Callable[[str], int], in_queue: int) -> tuple[str, ...]:
+def unexplained_in_hosts(scenario: Scenario, count: Callable[[str], int]) -> tuple[str, ...]:
     """Return the counters of a host that no field of a scenario explains.
 
     Parameters
@@ -72,13 +72,9 @@ def unexplained_in_hosts(scenario: Scenario, count: Callable[[str], int], in_que
         The scenario.
     count : callable
         Returns the value of a counter by its name.
-    in_queue : int
-        Packets that the host's own queues dropped.
     """
     if decides(scenario):
         return ()
     explained = OF_BUFFER | (OF_CORRUPTION if corrupts(scenario) else frozenset())
     names = (*IP_DROPS, *SOCKET_DROPS, *SENDING_DROPS)
-    return tuple(
-        name for name in names if name not in explained and count(name) > (in_queue if name in OF_QUEUE else 0)
-    )
+    return tuple(name for name in names if name not in explained and count(name))

@@ -85,10 +85,8 @@ def _line(scenario: Scenario, place: str, part: str, found: Mapping[str, Any]) -
 
 def _host(network: Network, host: str, found: Mapping[str, Any]) -> Iterator[Account]:
     """Yield the accounts of a host: the queue of each of its lines, IP, and its sockets."""
-    in_queues = 0
     for station in network.stations_of(host):
         queue = _own_queue(found, station)
-        in_queues += queue["dropped"]
         if any(queue.values()):
             yield Account(
                 network.host_sides[station.name], "queue", entered=sum(queue.values()), delivered=queue["sent"],
@@ -98,7 +96,7 @@ def _host(network: Network, host: str, found: Mapping[str, Any]) -> Iterator[Acc
     def count(name: str) -> int:
         return int(found["counters"].get(name, 0))
 
-    wrong = explained.unexplained_in_hosts(network.scenario, count, in_queues)
+    wrong = explained.unexplained_in_hosts(network.scenario, count)
     delivered = count("Ip.InDelivers")
     yield Account(
         host, "host", entered=count("Ip.InReceives"), delivered=delivered + count("Ip.ForwDatagrams"),
