@@ -211,7 +211,7 @@ def verify(
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Check stored tables, run their scenarios again, and compare bytes."""
+    """Check stored runs, make them again, and compare bytes."""
     from rdcnlab.runs import verify as verification
 
     runs = verification.sample(Store(), sample, seed)

@@ -29,8 +29,8 @@ SOCKET_DROPS = (
     "TcpExt.TCPZeroWindowDrop", "TcpExt.TCPDeferAcceptDrop", "Tcp.InErrs",
 )  # fmt: skip
 #: Counters of packets that a host could not send.
-#: Not among them are those that a full queue or send buffer causes: the queue counts its drops itself, and a program that
-#: waits for its buffer has made no packet yet (``Ip.OutDiscards``, ``Udp.SndbufErrors``).
+#: Not among them are those that a full queue or send buffer causes: the queue counts its drops itself, and a program
+#: that waits for its buffer has made no packet yet (``Ip.OutDiscards``, ``Udp.SndbufErrors``).
 SENDING_DROPS = ("Ip.OutNoRoutes", "Ip.FragFails")
 #: What happens when a receive buffer is full, which `Transport.rmem` states.
 OF_BUFFER = frozenset({"TcpExt.TCPRcvQDrop", "TcpExt.TCPOFODrop", "TcpExt.TCPBacklogDrop", "TcpExt.TCPZeroWindowDrop"})
