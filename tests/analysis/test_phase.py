@@ -25,9 +25,8 @@ def made(lost: tuple[int, int], event: str = "drop_tail", second: dict[str, Any]
         for name, count in zip(("f1", "f2"), lost, strict=True)
         for number in range(count)
     ]
-    frames = {
-        name: ("l@a", np.arange(1, sent - count + 1) / 1e3) for name, count in zip(("f1", "f2"), lost, strict=True)
-    }
+    counts = zip(("f1", "f2"), lost, strict=True)
+    frames = {name: ("l@a", np.arange(1, sent - count + 1) / 1e3) for name, count in counts}
     return run(scenario, frames, events=events)
 
 

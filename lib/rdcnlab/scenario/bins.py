@@ -68,5 +68,5 @@ def _spans(slots: Sequence[Slot]) -> list[tuple[int, str]]:
 def _proposed(duration: int) -> int:
     """Return the largest of 1, 2 and 5 times a power of ten that gives a slot some bins."""
     most = max(_LEAST, duration // _BINS_OF_SLOT)
-    power = 10 ** (len(str(most)) - 1)
+    power: int = 10 ** (len(str(most)) - 1)
     return max(step * power for step in (1, 2, 5) if step * power <= most)

@@ -2,8 +2,8 @@
 """Phase effects: of senders with one constant rate, the same one always finds a full queue (Floyd and Jacobson, 1991).
 
 Packets of such senders reach a queue in an order that never changes. If the queue is full, the place that a departing
-packet leaves goes to the packet that comes next, and that is always one of the same sender. A random delay of a
-packet's time on the line ends it. A real network has such delays, a network of exact clocks does not.
+packet leaves goes to the packet that comes next, and that is always one of the same sender. A random delay of the time
+that a packet takes on the line ends it. A real network has such delays, a network of exact clocks does not.
 """
 
 from __future__ import annotations
@@ -125,9 +125,9 @@ def _unequal(sent: dict[str, int], lost: dict[str, int]) -> bool:
 def jitter_ns(scenario: Scenario) -> int:
     """Return the time in ns that a full frame takes on the slowest line, rounded up, which ends phase effects."""
     network = scenario.network
-    slowest = min(line.rate for line in (*network.hosts, *network.links))
-    frame_ns = -(-8 * (network.mtu + network.overhead) * NS_PER_S // slowest)
-    unit = 10 ** max(0, len(str(frame_ns)) - 2)
+    slowest = min([*(host.rate for host in network.hosts), *(link.rate for link in network.links)])
+    frame_ns: int = -(-8 * (network.mtu + network.overhead) * NS_PER_S // slowest)
+    unit: int = 10 ** max(0, len(str(frame_ns)) - 2)
     return -(-frame_ns // unit) * unit
 
 

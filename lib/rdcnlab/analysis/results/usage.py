@@ -88,7 +88,8 @@ def _rows(series: Series) -> pd.DataFrame | None:
     for columns in (("bin", "where", "flow", "bytes", "packets"), ("bin", "where", "flow", "bytes")):
         part = Part(columns, LINKS)
         if series.run.holds({"throughput": part}):
-            return series.run.table("throughput", part).to_pandas().sort_values("bin", kind="stable")
+            rows: pd.DataFrame = series.run.table("throughput", part).to_pandas()
+            return rows.sort_values("bin", kind="stable")
     return None
 
 
@@ -97,7 +98,8 @@ class _Carried:
 
     def __init__(self, rows: pd.DataFrame, capacity: _Capacity, bin_ns: int) -> None:
         self.capacity, self.bin_ns = capacity, bin_ns
-        self.by_flow: Mapping[str, float] = rows.groupby("flow", observed=True)["bytes"].sum().to_dict()
+        sums = rows.groupby("flow", observed=True)["bytes"].sum()
+        self.by_flow = {str(name): float(amount) for name, amount in sums.items()}
         self.bins = rows["bin"].to_numpy(np.int64)
         self.total = np.append(0.0, np.cumsum(rows["bytes"].to_numpy(np.float64)))
 
@@ -214,8 +216,7 @@ def _opportunities(link: Link) -> _Capacity:
     def until(t_ns: Floats) -> Floats:
         cycles, rest = np.divmod(t_ns, instants[-1])
         count = cycles * len(instants) + np.searchsorted(instants, rest, side="right")
-        found: Floats = 8.0 * link.opportunity * count
-        return found
+        return np.asarray(8.0 * link.opportunity * count, np.float64)
 
     return until
 
