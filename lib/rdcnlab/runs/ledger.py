@@ -18,16 +18,17 @@ def by_place(table: pa.Table) -> pd.DataFrame:
     DataFrame
         ``place``, ``part``, the frames of each of `FATES`, and ``reasons``: why frames were dropped, in words.
     """
-    rows: dict[tuple[str, str], dict[str, object]] = {}
+    frames: dict[tuple[str, str], dict[str, int]] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
     for one in table.to_pylist():
-        row = rows.setdefault((one["place"], one["part"]), dict.fromkeys(FATES, 0) | {"reasons": []})
-        row[one["fate"]] += one["frames"]
+        key = (one["place"], one["part"])
+        frames.setdefault(key, dict.fromkeys(FATES, 0))[one["fate"]] += one["frames"]
         if one["reason"] is not None:
-            row["reasons"].append(f"{one['frames']} {one['reason']}")
+            reasons.setdefault(key, []).append(f"{one['frames']} {one['reason']}")
     return pd.DataFrame(
         [
-            {"place": place, "part": part, **row, "reasons": ", ".join(row["reasons"])}
-            for (place, part), row in rows.items()
+            {"place": place, "part": part, **counts, "reasons": ", ".join(reasons.get((place, part), []))}
+            for (place, part), counts in frames.items()
         ],
         columns=["place", "part", *FATES, "reasons"],
     )

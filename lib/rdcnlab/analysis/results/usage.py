@@ -8,7 +8,7 @@ step of rate 0, a span in which it is down, a dark slot, and the slots in which 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 

@@ -157,8 +157,9 @@ def run(
             scenarios, workers=workers, cluster=cluster, wall_limit_s=wall_limit, progress=watched, hints=False
         )
     if ledger:
-        rows = [{"seed": run.scenario.seed, **row} for run in runs for row in run.ledger.to_dict(orient="records")]
-        show(rows, as_json)
+        found = [run.ledger.assign(seed=run.scenario.seed) for run in runs]
+        columns = ["seed", *found[0].columns.drop("seed")]
+        show([row for one in found for row in json.loads(one[columns].to_json(orient="records"))], as_json)
         return
     # imported here because it loads pandas, which help does without
     from rdcnlab.analysis.tables import mean_rates
