@@ -95,12 +95,13 @@ def inside(node: Any) -> Iterator[None]:
     if not node.inNamespace:
         yield
         return
-    with open(f"/proc/{node.pid}/ns/net") as there:
-        _enter(there.fileno())
-        try:
-            yield
-        finally:
-            _enter(_home())
+    there = os.open(f"/proc/{node.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    _enter(there)
+    os.close(there)
+    try:
+        yield
+    finally:
+        _enter(_home())
 
 
 @functools.cache
@@ -113,7 +114,16 @@ def _enter(namespace: int) -> None:
     if hasattr(os, "setns"):  # since Python 3.12
         os.setns(namespace, 0)
         return
+    library = _library()
+    if library.setns(namespace, 0):
+        import ctypes
+
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+@functools.cache
+def _library() -> Any:
+    """Return the system's C library; found once, because the ledger changes namespaces at one instant."""
     import ctypes
 
-    if ctypes.CDLL(None, use_errno=True).setns(namespace, 0):
-        raise OSError(ctypes.get_errno(), "setns")
+    return ctypes.CDLL(None, use_errno=True)
