@@ -44,7 +44,7 @@ def compiled_anew() -> Iterator[None]:
 def fabric(leaves: int, hosts: int, flows: list[tuple[str, str]], spines: int = 2, **fields: Any) -> Scenario:
     network = {"fabric": "leaf-spine", "leaves": leaves, "spines": spines, "hosts": hosts}
     stated = [
-        {"name": f"f{n}", "src": src, "dst": dst, "size": "20 kB", "start": f"{n} ms"}
+        {"name": f"f{n}", "src": src, "dst": dst, "size": "14 kB", "start": f"{n} ms"}
         for n, (src, dst) in enumerate(flows)
     ]
     return Scenario.from_dict({"network": network, "flows": stated, "limit": "1 s", **fields})
