@@ -24,6 +24,8 @@ pytestmark = [pytest.mark.guest, pytest.mark.slow]
 
 #: UDP datagrams of 8 B: 36 B of IPv4, and 38 B around them on the wire; at 1 Gb/s.
 FRAME_NS = (8 + 8 + 20 + 38) * 8
+#: ICMP tells the sender of a shorter way, if a router sends a packet by the line that it came by: headers and the packet.
+REDIRECT_NS = FRAME_NS + (20 + 8) * 8
 US = 1000
 #: Each datagram holds when it was sent; the answer holds when the question arrived and was answered.
 ECHO = """
@@ -101,7 +103,8 @@ def test_a_host_with_a_line_at_each_of_two_switches_forwards_between_them(tmp_pa
         "m": f"{FORWARD} && ip route add 10.1.0.4 dev n-eth0",
         "b": "ip neigh replace 10.0.0.1 lladdr 02:00:00:00:00:03 dev b-eth0",
     }
-    way = (100 + 200 + 300 + 500) * US + 2 * FRAME_NS
+    # two lines to hosts, and those of a and of n
+    way = (100 + 200 + 300 + 500) * US + 4 * FRAME_NS
     check(tmp_path, TWO, setup, way, way)
 
 
@@ -112,9 +115,9 @@ def test_frames_for_a_router_beyond_the_link_take_the_link_each_time(tmp_path: P
         "b": "ip neigh replace 10.0.0.1 lladdr 02:00:00:00:00:02 dev b-eth0",
     }
     # to the line n, and from m, whose route is its first line, over the link once more
-    there = (100 + 1000 + 300) * US + 2 * FRAME_NS + (200 + 1000 + 500) * US + 2 * FRAME_NS
+    there = (100 + 1000 + 300) * US + 3 * FRAME_NS + (200 + 1000 + 500) * US + 3 * FRAME_NS
     # to m, and from m to a at the same switch
-    back = (500 + 1000 + 200) * US + 2 * FRAME_NS + (200 + 100) * US + FRAME_NS
+    back = (500 + 1000 + 200) * US + 3 * FRAME_NS + (200 + 100) * US + 2 * FRAME_NS + REDIRECT_NS
     check(tmp_path, TWO, setup, there, back)
 
 
@@ -125,5 +128,5 @@ def test_a_host_with_one_line_forwards_at_its_switch(tmp_path: Path) -> None:
         "b": "ip neigh replace 10.0.0.1 lladdr 02:00:00:00:00:02 dev b-eth0",
     }
     network = {"hosts": [host("a", "100 us"), host("m", "200 us"), host("b", "500 us")], "links": []}
-    way = (100 + 200 + 200 + 500) * US + 2 * FRAME_NS
+    way = (100 + 200 + 200 + 500) * US + 4 * FRAME_NS + REDIRECT_NS
     check(tmp_path, network, setup, way, way)
