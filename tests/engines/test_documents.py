@@ -179,10 +179,11 @@ def test_exercise_2_has_two_kinds_of_runs(document: Open) -> None:
         for period in ("40 ms", "20 ms")
     )
     late = slow["timeouts"] > 0
-    quicker = base.with_(**{"period": "40 ms", "seed": int(slow["seed"][late].iloc[0]), "transport.rto_min_us": 10_000})
+    seeds = slow["seed"][late].tolist()
+    quicker = made(*(base.with_(**{"period": "40 ms", "seed": s, "transport.rto_min_us": 10_000}) for s in seeds))
     cells = [slow["fct_s"][~late].mean(), (~late).sum(), *slow["fct_s"][late]]
-    cells += [of_flow(made(quicker), "moves")["fct_s"][0], slow["retransmits"].mean()]
-    text.says("| 40 | # (# runs) | # | # | # |", *cells)
+    cells += [*of_flow(quicker, "moves")["fct_s"], slow["retransmits"].mean()]
+    text.says("| 40 | # (# runs) | #, # | #, # | # |", *cells)
     assert not usual["timeouts"].any()
     text.says("| 20 | # (# runs) | none | none | # |", usual["fct_s"].mean(), len(usual), usual["retransmits"].mean())
 

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.guest, pytest.mark.slow]
 
 #: UDP datagrams of 8 B: 36 B of IPv4, and 38 B around them on the wire; at 1 Gb/s.
 FRAME_NS = (8 + 8 + 20 + 38) * 8
-#: ICMP tells the sender of a shorter way, if a router sends a packet by the line that it came by: headers and the packet.
+#: ICMP tells of a shorter way if a router sends a packet by the line that it came by: headers and the packet.
 REDIRECT_NS = FRAME_NS + (20 + 8) * 8
 US = 1000
 #: Each datagram holds when it was sent; the answer holds when the question arrived and was answered.
