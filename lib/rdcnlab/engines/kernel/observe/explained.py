@@ -22,11 +22,12 @@ IP_DROPS = (
     "Ip.InHdrErrors", "Ip.InAddrErrors", "Ip.InUnknownProtos", "Ip.InDiscards", "Ip.ReasmFails", "IpExt.InNoRoutes",
     "IpExt.InTruncatedPkts", "TcpExt.IPReversePathFilter",
 )  # fmt: skip
-#: Counters of sockets that are packets which a host dropped after IP had delivered them.
+#: Counters of sockets: packets that a host dropped after IP had delivered them. ``Tcp.InErrs`` also counts a SYN
+#: that comes again to a connection which is open, so it is not among them.
 SOCKET_DROPS = (
     "Udp.NoPorts", "Udp.InErrors", "Icmp.InErrors", "TcpExt.ListenDrops", "TcpExt.TCPBacklogDrop",
     "TcpExt.PFMemallocDrop", "TcpExt.TCPMinTTLDrop", "TcpExt.TCPRcvQDrop", "TcpExt.TCPOFODrop",
-    "TcpExt.TCPZeroWindowDrop", "TcpExt.TCPDeferAcceptDrop", "Tcp.InErrs",
+    "TcpExt.TCPZeroWindowDrop", "TcpExt.TCPDeferAcceptDrop", "Tcp.InCsumErrors",
 )  # fmt: skip
 #: Counters of packets that a host could not send.
 #: Not among them are those that a full queue or send buffer causes: the queue counts its drops itself, and a program
@@ -36,7 +37,7 @@ SENDING_DROPS = ("Ip.OutNoRoutes", "Ip.FragFails")
 OF_BUFFER = frozenset({"TcpExt.TCPRcvQDrop", "TcpExt.TCPOFODrop", "TcpExt.TCPBacklogDrop", "TcpExt.TCPZeroWindowDrop"})
 #: What a bit that was flipped on the way causes.
 OF_CORRUPTION = frozenset(
-    {*IP_DROPS, "Udp.InErrors", "Udp.NoPorts", "Tcp.InErrs", "Icmp.InErrors", "TcpExt.TCPMinTTLDrop"}
+    {*IP_DROPS, "Udp.InErrors", "Udp.NoPorts", "Tcp.InCsumErrors", "Icmp.InErrors", "TcpExt.TCPMinTTLDrop"}
 )
 
 
