@@ -13,6 +13,7 @@ import shutil
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -22,7 +23,7 @@ from rdcnlab.fields.errors import HintWarning, RunError
 from rdcnlab.runs import manifest, shipped, stored, sums
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.digest import digest, digests
-from rdcnlab.runs.parts import CARRIED, WHOLE, WINDOWS
+from rdcnlab.runs.parts import CARRIED, GROUPS, WHOLE, WINDOWS
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.shipped import Shipped, ship
 from rdcnlab.runs.store import Store, run_id
@@ -325,3 +326,21 @@ def test_a_shipped_table_with_other_values_is_found_by_verify(
     assert not list(damages(again))
     (row,) = verify(sample(again, 1, 0), workers=1, progress=False)
     assert (row["same"], row["note"]) == (False, "the stored table flows is not what was measured")
+
+
+@pytest.mark.usefixtures("fake_engine", "pool_here")
+def test_verify_compares_sums_of_groups_in_any_order(store: Store, two_flows: Scenario, tmp_path: Path) -> None:
+    (run,) = campaign([two_flows], store=store, progress=False)
+    results = tmp_path / "results"
+    ship({run: {"throughput": GROUPS}}, results / "paper" / "a")
+    path = results / "paper" / "a" / "throughput.parquet"
+    table = pq.read_table(path)
+    for rows, same in ((np.arange(len(table))[::-1], True), (np.zeros(len(table), int), False)):
+        stored.write_table(table.take(rows), path)
+        (results / sums.NAME).unlink()
+        manifest.forget()
+        manifest.complete(results)
+        shipped.forget()
+        sums.forget()
+        fresh = Store(tmp_path / "empty", shipped=Shipped(results))
+        assert verify(sample(fresh, 1, 0), workers=1, progress=False)[0]["same"] == same
