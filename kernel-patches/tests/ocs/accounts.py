@@ -30,13 +30,11 @@ def check(net: Net) -> dict[str, dict]:
 
 def in_file(switch: str, accounts: dict[str, dict]) -> None:
     """Fail unless the ledger of the machine has the same accounts, in frames."""
-    (_, *columns), *lines = (line.split() for line in Path("/proc/1/net/ocs_ledger").read_text().splitlines())
+    (_, *columns), *rows = (row.split() for row in Path("/proc/1/net/ocs_ledger").read_text().splitlines())
     kinds = {"link": "links", "egress": "links", "ingress": "links", "class": "classes", "port": "ports",
              "switch": "switch"}  # fmt: skip
     found: dict[str, dict] = {"links": {}, "classes": {}, "ports": {}, "switch": {}}
-    for _, of, part, name, *values in (line for line in lines if line[0] == "account"):
-        if of != switch:
-            continue
+    for _, _, part, name, *values in (row for row in rows if row[:2] == ["account", switch]):
         number = {"link": "link", "egress": "link", "ingress": "ingress"}.get(part)
         key = int(name) if name.isdigit() and part in ("link", "class") else (name, number) if number else name
         found[kinds[part]][key] = {
