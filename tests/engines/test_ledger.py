@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from rdcnlab.engines.kernel.observe import ledger
+from rdcnlab.engines.kernel.observe import counted, ledger
 from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.observation.ledger import Account, faults, table
 from rdcnlab.fields.errors import RunError
@@ -153,5 +152,5 @@ def test_the_ledger_of_any_memory_is_the_same(run_guest: Callable, monkeypatch: 
     found = []
     for memory in ("600", "1800"):
         monkeypatch.setenv("RDCNLAB_GUEST_MEMORY", memory)
-        found.append(json.loads((run_guest(scenario).directory / ledger.FILE).read_text()))
+        found.append((run_guest(scenario).directory / counted.FILE).read_text())
     assert found[0] == found[1]

@@ -24,7 +24,34 @@ def check(net: Net) -> dict[str, dict]:
     for kind in ("links", "classes", "switch"):
         for name, account in accounts[kind].items():
             equal(difference(account), ZERO, f"what is missing in {kind} {name}: {account}")
+    in_file(net.ocs.ifname, accounts)
     return accounts
+
+
+def in_file(switch: str, accounts: dict[str, dict]) -> None:
+    """Fail unless the ledger of the machine has the same accounts, in frames."""
+    (_, *columns), *rows = (row.split() for row in Path("/proc/1/net/ocs_ledger").read_text().splitlines())
+    kinds = {"link": "links", "egress": "links", "ingress": "links", "class": "classes", "port": "ports",
+             "switch": "switch"}  # fmt: skip
+    found: dict[str, dict] = {"links": {}, "classes": {}, "ports": {}, "switch": {}}
+    for _, _, part, name, *values in (row for row in rows if row[:2] == ["account", switch]):
+        number = {"link": "link", "egress": "link", "ingress": "ingress"}.get(part)
+        key = int(name) if name.isdigit() and part in ("link", "class") else (name, number) if number else name
+        found[kinds[part]][key] = {
+            name: int(value) for name, value in zip(columns, values, strict=True) if value != "0"
+        }
+    told = {
+        kind: {
+            key: {
+                name: count[0]
+                for name, count in (*((n, c) for n, c in one.items() if n != "drops"), *one["drops"].items())
+                if count[0]
+            }
+            for key, one in parts.items()
+        }
+        for kind, parts in accounts.items()
+    }
+    equal(found, told, f"accounts of {switch} in the ledger")
 
 
 def lost(account: dict, **reasons: int) -> None:

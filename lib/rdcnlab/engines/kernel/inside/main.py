@@ -49,7 +49,7 @@ def run(plan: dict[str, Any], directory: str) -> None:
         if "look" in plan:
             looking.Look(plan["look"], testbed, directory, lambda words: finish(directory, words)).start()
         traffic.run(plan, testbed, directory, None if own is None else own.ended)
-        ledger.store(testbed, directory)
+        ledger.store(directory)
         if controller is not None:
             controller.stop()
         if own is not None:

@@ -60,8 +60,9 @@ def corrupts(scenario: Scenario) -> bool:
 
 def unexplained_on_lines(scenario: Scenario, dropped: Mapping[str, int]) -> tuple[str, ...]:
     """Return the reasons of drops on a line or at a port that no field of a scenario explains."""
-    explained = STATED | CHOSEN if decides(scenario) else STATED
-    return tuple(reason for reason, count in dropped.items() if count and reason not in explained)
+    wrong = tuple(reason for reason, count in dropped.items() if count and reason not in STATED)
+    # nearly always empty; `decides` looks at all flows, and this is called for every line
+    return tuple(reason for reason in wrong if reason not in CHOSEN) if wrong and decides(scenario) else wrong
 
 
 def unexplained_in_hosts(scenario: Scenario, count: Callable[[str], int]) -> tuple[str, ...]:
@@ -74,8 +75,8 @@ def unexplained_in_hosts(scenario: Scenario, count: Callable[[str], int]) -> tup
     count : callable
         Returns the value of a counter by its name.
     """
-    if decides(scenario):
-        return ()
-    explained = OF_BUFFER | (OF_CORRUPTION if corrupts(scenario) else frozenset())
     names = (*IP_DROPS, *SOCKET_DROPS, *SENDING_DROPS)
-    return tuple(name for name in names if name not in explained and count(name))
+    wrong = tuple(name for name in names if name not in OF_BUFFER and count(name))
+    if not wrong or decides(scenario):
+        return ()
+    return tuple(name for name in wrong if name not in OF_CORRUPTION) if corrupts(scenario) else wrong

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of a guest: the counters that ``inside/ledger.py`` read, as accounts of lines, hosts and switches."""
+"""The ledger of a guest: the counters that ``inside/ledger.py`` copied, as accounts of lines, hosts and switches."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from rdcnlab.engines.kernel.observe import counted as counters
 from rdcnlab.engines.kernel.observe import explained
+from rdcnlab.engines.kernel.observe.counted import Counted
 from rdcnlab.engines.network import Network, Station
 from rdcnlab.engines.observation import ledger as observation
 from rdcnlab.engines.observation.ledger import Account
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
-FILE = "ledger.json"
 #: Faults that an error names.
 _MOST = 5
 
@@ -35,23 +35,43 @@ def table(network: Network, directory: Path) -> pa.Table:
     wrong = observation.faults(found)
     if wrong:
         more = f"; and {len(wrong) - _MOST} more" if len(wrong) > _MOST else ""
-        raise RunError(f"the ledger of frames does not balance: {'; '.join(wrong[:_MOST])}{more}", directory / FILE)
+        raise RunError(
+            f"the ledger of frames does not balance: {'; '.join(wrong[:_MOST])}{more}", directory / counters.FILE
+        )
     return observation.table(found)
 
 
 def accounts(network: Network, directory: Path) -> list[Account]:
     """Return the accounts of a run: of lines and switches, of hosts, and of what lies between two devices."""
-    counted = json.loads((directory / FILE).read_text())
-    of_hosts = [account for name, found in counted["hosts"].items() for account in _host(network, name, found)]
-    return [*_lines(network, counted["devices"]), *of_hosts, *_between(network, counted)]
+    counted = counters.read(directory)
+    hosts = _hosts(network, counted)
+    of_hosts = [account for name, found in hosts.items() for account in _host(network, name, found)]
+    return [*_lines(network, counted.accounts), *of_hosts, *_between(network, counted, hosts)]
+
+
+def _hosts(network: Network, counted: Counted) -> dict[str, counters.Network]:
+    """Return the namespace of each host: that in which the devices of its lines are.
+
+    Raises
+    ------
+    RunError
+        A device is gone or has another name, so what it has counted is unknown.
+    """
+    by_device = counted.by_device()
+    found: dict[str, counters.Network] = {}
+    for station in network.stations.values():
+        device, host = f"{station.label}-eth0", station.host.of or station.name
+        if device not in by_device or found.setdefault(host, by_device[device]) is not by_device[device]:
+            raise RunError(f"the ledger of frames has no device {device} of host {host}: a program has removed it")
+    return found
 
 
 def _lines(network: Network, devices: Mapping[str, Any]) -> Iterator[Account]:
     """Yield the accounts of all lines, of the queues of schedules, and of each switch as a whole."""
     for device, found in devices.items():
         names = _names(network, device)
-        for kind, part in (("links", "line"), ("classes", "queue")):
-            for key, values in found[kind].items():
+        for kind, part in (("link", "line"), ("egress", "line"), ("ingress", "line"), ("class", "queue")):
+            for key, values in found.get(kind, {}).items():
                 name = names.get(f"{kind} {key}")
                 account = _line(network.scenario, name or f"{device}: {kind} {key}", part, values)
                 # what has no name is a part of the switch, and is listed only if something is wrong with it
@@ -64,26 +84,26 @@ def _names(network: Network, device: str) -> dict[str, str]:
     """Return the names of the parts of a circuit switch or a panel, whose device is ``ocs`` and the switch's number."""
     names = {}
     for station in network.stations.values():
-        names[f"links {station.interface}|link"] = network.ports_to_hosts[station.name]
-        names[f"links {station.interface}|ingress"] = network.host_sides[station.name]
+        names[f"egress {station.interface}"] = network.ports_to_hosts[station.name]
+        names[f"ingress {station.interface}"] = network.host_sides[station.name]
     number = device.removeprefix("ocs")
     if number.isdigit() and int(number) < len(network.switches):
         names["switch"] = network.switches[int(number)]
-        names |= {f"links {line.number}": line.name for line in network.lines_at(int(number))}
-        names |= {f"classes {number}": schedule.name for number, schedule in network.classes.queued.items()}
+        names |= {f"link {line.number}": line.name for line in network.lines_at(int(number))}
+        names |= {f"class {number}": schedule.name for number, schedule in network.classes.queued.items()}
     return names
 
 
 def _line(scenario: Scenario, place: str, part: str, found: Mapping[str, Any]) -> Account:
     """Return the account of a line, a queue or a switch from that of the kernel's module."""
-    frames = {name: found.get(name, (0, 0))[0] for name in ("entered", "made", "delivered", "ended")}
-    waiting = sum(found.get(name, (0, 0))[0] for name in ("queued", "flying"))
-    dropped = {reason: count[0] for reason, count in found["drops"].items()}
+    frames = {name: found.get(name, 0) for name in ("entered", "made", "delivered", "ended")}
+    waiting = found.get("queued", 0) + found.get("flying", 0)
+    dropped = found["drops"]
     unexplained = explained.unexplained_on_lines(scenario, dropped)
     return Account(place, part, **frames, waiting=waiting, dropped=dropped, unexplained=unexplained)
 
 
-def _host(network: Network, host: str, found: Mapping[str, Any]) -> Iterator[Account]:
+def _host(network: Network, host: str, found: counters.Network) -> Iterator[Account]:
     """Yield the accounts of a host: the queue of each of its lines, IP, and its sockets."""
     for station in network.stations_of(host):
         queue = _own_queue(found, station)
@@ -94,7 +114,7 @@ def _host(network: Network, host: str, found: Mapping[str, Any]) -> Iterator[Acc
             )  # fmt: skip
 
     def count(name: str) -> int:
-        return int(found["counters"].get(name, 0))
+        return int(found.counters.get(name, 0))
 
     wrong = explained.unexplained_in_hosts(network.scenario, count)
     delivered = count("Ip.InDelivers")
@@ -111,16 +131,16 @@ def _host(network: Network, host: str, found: Mapping[str, Any]) -> Iterator[Acc
     # of datagrams that nobody has read the kernel tells bytes only
     yield Account(
         host, "sockets", entered=delivered, delivered=read, dropped=dropped, unexplained=wrong,
-        waiting=rest if found["sockets"] else 0,
+        waiting=rest if found.unread else 0,
     )  # fmt: skip
     vain = {name: count(name) for name in explained.SENDING_DROPS if name in wrong}
     if vain:
         yield Account(host, "sending", entered=sum(vain.values()), dropped=vain, unexplained=wrong)
 
 
-def _own_queue(found: Mapping[str, Any], station: Station) -> dict[str, int]:
+def _own_queue(found: counters.Network, station: Station) -> dict[str, int]:
     """Return the frames that the queue of a host's line has sent, has dropped, and holds."""
-    device = found["devices"][f"{station.label}-eth0"]
+    device = found.devices[f"{station.label}-eth0"]
     queue = {name: device.get("qdisc", {}).get(name, 0) for name in ("sent", "waiting", "dropped")}
     if "card" in device:
         # what a discipline has sent and the card did not take waits again, and the kernel has counted it as sent
@@ -130,16 +150,16 @@ def _own_queue(found: Mapping[str, Any], station: Station) -> dict[str, int]:
     return queue
 
 
-def _between(network: Network, counted: Mapping[str, Any]) -> list[Account]:
+def _between(network: Network, counted: Counted, hosts: Mapping[str, counters.Network]) -> list[Account]:
     """Return the accounts of what devices hand over to each other, and what waits between them.
 
     Between two devices frames may wait in the backlog of a processor, which tells only how many there are in all.
     """
-    found = [*_cables(network, counted), *_into_ip(network, counted)]
-    room = counted["backlog"]["waiting"]
+    found = [*_cables(network, counted, hosts), *_into_ip(network, hosts)]
+    room = counted.backlog["waiting"]
     if all(account.missing >= 0 for account in found) and sum(account.missing for account in found) <= room:
         found = [dataclasses.replace(account, waiting=account.waiting + account.missing) for account in found]
-    lost = {name: counted["backlog"][name] for name in ("dropped", "unresolved") if counted["backlog"][name]}
+    lost = {name: counted.backlog[name] for name in ("dropped", "unresolved") if counted.backlog[name]}
     named = {"dropped": "backlog", "unresolved": "neighbour unknown"}
     chosen = ("neighbour unknown",) if explained.decides(network.scenario) else ()
     for name, frames in lost.items():
@@ -150,15 +170,15 @@ def _between(network: Network, counted: Mapping[str, Any]) -> list[Account]:
     return [account for account in found if account.waiting or account.faults or any(account.dropped.values())]
 
 
-def _cables(network: Network, counted: Mapping[str, Any]) -> Iterator[Account]:
+def _cables(network: Network, counted: Counted, hosts: Mapping[str, counters.Network]) -> Iterator[Account]:
     """Yield what passes from one device to another: between hosts and switches, and between switches."""
-    ports = {name: values for device in counted["devices"].values() for name, values in device["ports"].items()}
+    ports = {name: values for device in counted.accounts.values() for name, values in device.get("port", {}).items()}
     for station in network.stations.values():
         port = ports.get(station.interface)
         if port is None:
             continue
-        host = counted["hosts"][station.host.of or station.name]
-        device = host["devices"][f"{station.label}-eth0"]
+        host = hosts[station.host.of or station.name]
+        device = host.devices[f"{station.label}-eth0"]
         sent = _own_queue(host, station)["sent"] if "qdisc" in device else device.get("tx_packets", 0)
         if "card" in device:
             card = device["card"]
@@ -184,22 +204,22 @@ def _cables(network: Network, counted: Mapping[str, Any]) -> Iterator[Account]:
 
 
 def _frames(account: Mapping[str, Any], name: str) -> int:
-    return int(account.get(name, (0, 0))[0])
+    return int(account.get(name, 0))
 
 
-def _into_ip(network: Network, counted: Mapping[str, Any]) -> Iterator[Account]:
+def _into_ip(network: Network, hosts: Mapping[str, counters.Network]) -> Iterator[Account]:
     """Yield what passes from a host's devices to its IP, unless the card merges frames or programs send other ones."""
     if explained.decides(network.scenario):
         return
-    for host, found in counted["hosts"].items():
+    for host, found in hosts.items():
         if network.scenario.offload_of(host).gro:
             continue
-        came = sum(device.get("rx_packets", 0) for device in found["devices"].values())
+        came = sum(device.get("rx_packets", 0) for device in found.devices.values())
         other = {
-            name: sum(device.get(name, 0) for device in found["devices"].values())
+            name: sum(device.get(name, 0) for device in found.devices.values())
             for name in ("rx_dropped", "rx_nohandler", "rx_otherhost_dropped")
         }
         yield Account(
-            host, "hand-over", entered=came, delivered=found["counters"].get("Ip.InReceives", 0),
+            host, "hand-over", entered=came, delivered=found.counters.get("Ip.InReceives", 0),
             dropped={name: value for name, value in other.items() if value}, unexplained=tuple(other),
         )  # fmt: skip
