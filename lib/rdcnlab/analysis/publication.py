@@ -79,14 +79,18 @@ def bibtex(titles: Iterable[str] = ()) -> str:
     >>> [line for line in text.splitlines() if line.startswith("@")]
     ['@misc{rdcnlab,', '@inproceedings{chen2022,']
     """
-    software, references = _citations()
-    known = {_plain(reference["title"]): reference for reference in references}
-    chosen = []
-    for title in titles:
-        if _plain(title) not in known:
-            raise InputError.unknown("title", title, [reference["title"] for reference in references], "reference")
-        chosen.append(known[_plain(title)])
-    return "\n".join([_entry("rdcnlab", software), *(_entry(_key(reference), reference) for reference in chosen)])
+    software, _ = _citations()
+    chosen = [reference(title) for title in titles]
+    return "\n".join([_entry("rdcnlab", software), *(_entry(_key(one), one) for one in chosen)])
+
+
+def reference(title: str) -> Mapping[str, Any]:
+    """Return the entry of a paper in ``CITATION.cff``; raise InputError if no reference has this title."""
+    _, references = _citations()
+    known = {_plain(one["title"]): one for one in references}
+    if _plain(title) not in known:
+        raise InputError.unknown("title", title, [one["title"] for one in references], "reference")
+    return known[_plain(title)]
 
 
 @functools.cache

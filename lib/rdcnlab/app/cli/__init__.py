@@ -206,15 +206,34 @@ def show_scenario(
 
 @app.command()
 def verify(
-    sample: Annotated[int, typer.Option(min=1, help="Number of stored runs to run again.")] = 3,
+    archive: Annotated[
+        Path | None,
+        typer.Argument(metavar="[CRATE]", help="An archive of `rdcnlab export ITEM --format ro-crate`."),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of runs to run again: 3; of an archive as many as take minutes, at most 20."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="A different seed chooses different runs.")] = 0,
     workers: Workers = None,
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Check stored runs, make them again, and compare bytes."""
+    """Check stored runs, or an archive, make them again, and compare bytes."""
     from rdcnlab.runs import verify as verification
 
+    if archive is not None:
+        from rdcnlab.app import crate
+
+        checked = crate.check(
+            archive, sample=sample or 20, seed=seed, workers=workers, cluster=cluster, progress=sys.stderr.isatty()
+        )
+        show([*checked.rows], as_json)
+        typer.echo(str(checked), err=as_json)
+        if not checked.holds:
+            raise typer.Exit(1)
+        return
+    sample = sample or 3
     runs = verification.sample(Store(), sample, seed)
     if not runs:
         reason = "no run is stored here yet; make one with `rdcnlab run SCENARIO.yaml`"
@@ -227,20 +246,28 @@ def verify(
 
 @app.command()
 def export(
-    name: Annotated[str, typer.Argument(metavar="RUN", help=RUN_HELP)],
+    name: Annotated[str, typer.Argument(metavar="RUN|ITEM", help=RUN_HELP + " For ro-crate: paper/item.")],
     kind: Annotated[
-        str, typer.Option("--format", help="csv, parquet, pcapng, film (a picture), or trace (for Perfetto).")
+        str,
+        typer.Option("--format", help="csv, parquet, pcapng, film (a picture), trace (for Perfetto), or ro-crate."),
     ] = "trace",
     output: Output = Path("out"),
 ) -> None:
-    """Write a run as tables, captures, a trace or a film.
+    """Write a run as tables, captures, a trace or a film; or an item with its runs as an archive.
 
     The trace is for ui.perfetto.dev; the film is an animated picture. A scenario that has no complete stored run is
-    run.
+    run. The archive (ro-crate) has all that a figure of a paper is made of; `rdcnlab verify ARCHIVE` checks it.
     """
     from rdcnlab.app.export import export as write
     from rdcnlab.app.run_names import find
 
+    if kind == "ro-crate":
+        from rdcnlab.app import crate
+        from rdcnlab.papers import select
+
+        for item in select([name]):
+            typer.echo(crate.write(item, Store(), output))
+        return
     for path in write(find(name, Store()), kind, output):
         typer.echo(path)
 
