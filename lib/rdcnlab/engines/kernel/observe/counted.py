@@ -42,6 +42,10 @@ class Network:
         """Bytes of memory that datagrams take which no program has read."""
         return self.counters.get(_UNREAD, 0)
 
+    def among(self, names: Iterable[str]) -> dict[str, int]:
+        """Return those counters of some names that are not zero."""
+        return {name: self.counters[name] for name in names if name in self.counters}
+
 
 @dataclasses.dataclass
 class Counted:

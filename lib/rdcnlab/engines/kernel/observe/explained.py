@@ -8,7 +8,7 @@ programs (QUIC's among them), a controller, or a P4 program may send to a port t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from rdcnlab.scenario import Scenario
 
@@ -39,6 +39,8 @@ OF_BUFFER = frozenset({"TcpExt.TCPRcvQDrop", "TcpExt.TCPOFODrop", "TcpExt.TCPBac
 OF_CORRUPTION = frozenset(
     {*IP_DROPS, "Udp.InErrors", "Udp.NoPorts", "Tcp.InCsumErrors", "Icmp.InErrors", "TcpExt.TCPMinTTLDrop"}
 )
+#: What is asked of each host.
+_OF_HOSTS = frozenset({*IP_DROPS, *SOCKET_DROPS, *SENDING_DROPS}) - OF_BUFFER
 
 
 def decides(scenario: Scenario) -> bool:
@@ -65,18 +67,17 @@ def unexplained_on_lines(scenario: Scenario, dropped: Mapping[str, int]) -> tupl
     return tuple(reason for reason in wrong if reason not in CHOSEN) if wrong and decides(scenario) else wrong
 
 
-def unexplained_in_hosts(scenario: Scenario, count: Callable[[str], int]) -> tuple[str, ...]:
+def unexplained_in_hosts(scenario: Scenario, counters: Mapping[str, int]) -> tuple[str, ...]:
     """Return the counters of a host that no field of a scenario explains.
 
     Parameters
     ----------
     scenario : Scenario
         The scenario.
-    count : callable
-        Returns the value of a counter by its name.
+    counters : mapping of str to int
+        The counters that are not zero, by their names.
     """
-    names = (*IP_DROPS, *SOCKET_DROPS, *SENDING_DROPS)
-    wrong = tuple(name for name in names if name not in OF_BUFFER and count(name))
+    wrong = tuple(sorted(_OF_HOSTS & counters.keys()))
     if not wrong or decides(scenario):
         return ()
     return tuple(name for name in wrong if name not in OF_CORRUPTION) if corrupts(scenario) else wrong

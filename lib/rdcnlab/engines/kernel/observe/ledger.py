@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,10 @@ def accounts(network: Network, directory: Path) -> list[Account]:
     """Return the accounts of a run: of lines and switches, of hosts, and of what lies between two devices."""
     counted = counters.read(directory)
     hosts = _hosts(network, counted)
-    of_hosts = [account for name, found in hosts.items() for account in _host(network, name, found)]
+    stations: dict[str, list[Station]] = {}
+    for station in network.stations.values():
+        stations.setdefault(station.host.of or station.name, []).append(station)
+    of_hosts = [account for name, found in hosts.items() for account in _host(network, name, stations[name], found)]
     return [*_lines(network, counted.accounts), *of_hosts, *_between(network, counted, hosts)]
 
 
@@ -103,37 +106,35 @@ def _line(scenario: Scenario, place: str, part: str, found: Mapping[str, Any]) -
     return Account(place, part, **frames, waiting=waiting, dropped=dropped, unexplained=unexplained)
 
 
-def _host(network: Network, host: str, found: counters.Network) -> Iterator[Account]:
+def _host(network: Network, host: str, stations: Sequence[Station], found: counters.Network) -> Iterator[Account]:
     """Yield the accounts of a host: the queue of each of its lines, IP, and its sockets."""
-    for station in network.stations_of(host):
+    for station in stations:
         queue = _own_queue(found, station)
         if any(queue.values()):
             yield Account(
                 network.host_sides[station.name], "queue", entered=sum(queue.values()), delivered=queue["sent"],
                 waiting=queue["waiting"], dropped={"queue": queue["dropped"]},
             )  # fmt: skip
-
-    def count(name: str) -> int:
-        return int(found.counters.get(name, 0))
-
-    wrong = explained.unexplained_in_hosts(network.scenario, count)
-    delivered = count("Ip.InDelivers")
+    count = found.counters.get
+    wrong = explained.unexplained_in_hosts(network.scenario, found.counters)
+    delivered = count("Ip.InDelivers", 0)
     yield Account(
-        host, "host", entered=count("Ip.InReceives"), delivered=delivered + count("Ip.ForwDatagrams"),
+        host, "host", entered=count("Ip.InReceives", 0), delivered=delivered + count("Ip.ForwDatagrams", 0),
         # fragments that were put together are one packet from then on
-        ended=count("Ip.ReasmReqds") - count("Ip.ReasmOKs"),
-        dropped={name: count(name) for name in explained.IP_DROPS}, unexplained=wrong,
+        ended=count("Ip.ReasmReqds", 0) - count("Ip.ReasmOKs", 0),
+        dropped=found.among(explained.IP_DROPS), unexplained=wrong,
     )  # fmt: skip
-    dropped = {name: count(name) for name in explained.SOCKET_DROPS}
+    dropped = found.among(explained.SOCKET_DROPS)
     of_tcp = sum(value for name, value in dropped.items() if name.startswith("Tcp"))
-    read = count("Tcp.InSegs") - of_tcp + count("Icmp.InMsgs") - count("Icmp.InErrors") + count("Udp.InDatagrams")
+    messages = count("Icmp.InMsgs", 0) - count("Icmp.InErrors", 0)
+    read = count("Tcp.InSegs", 0) - of_tcp + messages + count("Udp.InDatagrams", 0)
     rest = delivered - read - sum(dropped.values())
     # of datagrams that nobody has read the kernel tells bytes only
     yield Account(
         host, "sockets", entered=delivered, delivered=read, dropped=dropped, unexplained=wrong,
         waiting=rest if found.unread else 0,
     )  # fmt: skip
-    vain = {name: count(name) for name in explained.SENDING_DROPS if name in wrong}
+    vain = {name: frames for name, frames in found.among(explained.SENDING_DROPS).items() if name in wrong}
     if vain:
         yield Account(host, "sending", entered=sum(vain.values()), dropped=vain, unexplained=wrong)
 
@@ -156,9 +157,12 @@ def _between(network: Network, counted: Counted, hosts: Mapping[str, counters.Ne
     Between two devices frames may wait in the backlog of a processor, which tells only how many there are in all.
     """
     found = [*_cables(network, counted, hosts), *_into_ip(network, hosts)]
-    room = counted.backlog["waiting"]
-    if all(account.missing >= 0 for account in found) and sum(account.missing for account in found) <= room:
-        found = [dataclasses.replace(account, waiting=account.waiting + account.missing) for account in found]
+    missing = [account.missing for account in found]
+    if any(missing) and min(missing) >= 0 and sum(missing) <= counted.backlog["waiting"]:
+        found = [
+            dataclasses.replace(account, waiting=account.waiting + lacks)
+            for account, lacks in zip(found, missing, strict=True)
+        ]
     lost = {name: counted.backlog[name] for name in ("dropped", "unresolved") if counted.backlog[name]}
     named = {"dropped": "backlog", "unresolved": "neighbour unknown"}
     chosen = ("neighbour unknown",) if explained.decides(network.scenario) else ()
@@ -211,8 +215,10 @@ def _into_ip(network: Network, hosts: Mapping[str, counters.Network]) -> Iterato
     """Yield what passes from a host's devices to its IP, unless the card merges frames or programs send other ones."""
     if explained.decides(network.scenario):
         return
+    own = {one.name for one in network.scenario.hosts if one.offload}
+    usual = network.scenario.offload.gro
     for host, found in hosts.items():
-        if network.scenario.offload_of(host).gro:
+        if network.scenario.offload_of(host).gro if host in own else usual:
             continue
         came = sum(device.get("rx_packets", 0) for device in found.devices.values())
         other = {
