@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.fields.phrases import left_out, sentence, shown, unknown
+from rdcnlab.fields.phrases import left_out, sentence, shown, unknown, writable
 
 __all__ = ["HintWarning", "InputError", "Problem", "RdcnlabError", "RunError", "shown"]
 
@@ -45,7 +45,7 @@ class Problem:
     def __str__(self) -> str:
         field = "" if self.location and self.field == WHOLE else self.field
         words = (self.location, field, self.reason or sentence(self.value, self.allowed))
-        return ": ".join(word for word in words if word)
+        return writable(": ".join(word for word in words if word))
 
 
 class HintWarning(UserWarning):

@@ -29,6 +29,17 @@ def shown(value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
+def writable(text: str) -> str:
+    r"""Return a text that can be encoded: halves of surrogate pairs, which are no characters, as their numbers.
+
+    Examples
+    --------
+    >>> print(writable("a \ud800"))
+    a \ud800
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def sentence(value: str, allowed: str) -> str:
     """Return what is wrong with a value.
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -156,6 +156,25 @@ def _allowed_by(field: FieldInfo) -> str | None:
 def _length(context: dict[str, Any]) -> str:
     count = context.get("min_length", context.get("max_length"))
     return f"{count} item{'' if count == 1 else 's'}"
+
+
+def not_text(data: Any) -> InputError:
+    """Return the error of plain data with a text that has a half of a surrogate pair, which is no character."""
+    place, text = next(_halves(data, ()), ((), ""))
+    return InputError.of(field_path(place) or WHOLE, text, "a text; a half of a surrogate pair is no character")
+
+
+def _halves(data: Any, place: tuple[int | str, ...]) -> Iterator[tuple[tuple[int | str, ...], str]]:
+    """Yield texts that have such a character, with their places; a mapping has that of its keys."""
+    if isinstance(data, str):
+        if any("\ud800" <= sign <= "\udfff" for sign in data):
+            yield place, data
+        return
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list | tuple) else ()
+    for key, value in items:
+        if isinstance(key, str):
+            yield from _halves(key, place)
+        yield from _halves(value, (*place, key))
 
 
 def field_path(location: Sequence[int | str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from rdcnlab.fields import input_file
 from rdcnlab.fields.errors import WHOLE, InputError
 from rdcnlab.fields.files import unreadable
 from rdcnlab.scenario.ranges import names
@@ -134,8 +135,8 @@ def read(path: Path) -> Document:
         The file cannot be read, is not text, or is not YAML. The message names the line.
     """
     try:
-        content = path.read_bytes()
-    except (OSError, ValueError) as error:
+        content = input_file.read(path, input_file.SCENARIO)
+    except OSError as error:
         raise InputError.of(WHOLE, str(path), "a file that can be read", reason=unreadable(path, error)) from None
     try:
         text = content.decode("utf-8")

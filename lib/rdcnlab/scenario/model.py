@@ -22,7 +22,7 @@ from rdcnlab.scenario import application, consistency, display, forwarding, prog
 from rdcnlab.scenario import changes as changes_of
 from rdcnlab.scenario.canonical import Canonical
 from rdcnlab.scenario.changes import MOST_SEED
-from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.check import input_error, not_text
 from rdcnlab.scenario.defaults import missing_in_flow, with_defaults
 from rdcnlab.scenario.document import read
 from rdcnlab.scenario.draws import draw, poisson_instants
@@ -305,6 +305,8 @@ class Scenario(Canonical):
             return cls.model_validate(complete, context={TEXT: text, DIRECTORY: directory})
         except ValidationError as error:
             raise input_error(error, cls, functools.partial(missing_in_flow, complete)) from None
+        except UnicodeEncodeError:  # pydantic encodes the texts of values and errors
+            raise not_text(data) from None
         except RecursionError:
             raise InputError.of("scenario", data, "data that does not contain itself") from None
 
