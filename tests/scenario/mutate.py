@@ -35,10 +35,12 @@ from rdcnlab.scenario import Scenario, cautions, document
 from rdcnlab.scenario.fabrics import FABRICS
 from tests.scenario.originals import FILES, OWN, place
 
-#: Most seconds of the processor, and most memory in addition to that of Python and its modules, of one mutation.
+#: Most seconds of the processor until a scenario is read or refused, and most memory in addition to that of Python and its modules, of one mutation.
 SECONDS, BYTES = 5, 2**30
 #: Seconds after which a process that uses no processor is ended: it waits for something.
-_WAITING = 60
+_WAITING = 120
+#: Flows that are read, written, read again and compiled in `SECONDS`.
+_FLOWS = 3000
 
 _LEAVES: tuple[Any, ...] = (
     None,
@@ -208,6 +210,8 @@ def _garbage(draw: random.Random, depth: int) -> Any:
 def compiled(data: Any, text: bool, directory: Path) -> None:
     """Read a scenario, write it, and compile the plan of its run."""
     scenario = Scenario.from_dict(data, text=text, directory=directory)
+    # what is right may be large, and a plan has each of its flows
+    signal.setitimer(signal.ITIMER_PROF, SECONDS * (1 + len(scenario.flows) / _FLOWS))
     assert Scenario.from_dict(scenario.to_dict()).hash == scenario.hash
     scenario.dump().encode()
     scenario.json().encode()

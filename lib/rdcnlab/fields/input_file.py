@@ -48,8 +48,10 @@ class Bound:
     lines: int = 0
 
 
-#: A scenario of 100 000 flows, the most that one can have, has about 10 MB.
-SCENARIO = Bound("a scenario", 32_000_000)
+#: A scenario in YAML. 100 000 flows, the most that one can have, take about 10 MB.
+SCENARIO = Bound("a scenario", 16_000_000)
+#: A scenario in JSON, as it is stored, has every field of every flow.
+STORED = Bound("a scenario", 64_000_000)
 #: Tables of workloads and circuits have at most 100 000 rows (`rdcnlab.scenario.workloads.tabular.MOST_LINES`).
 TABLE = Bound("a table", 16_000_000, 200_000)
 #: Traces of rates have at most 200 000 steps (`rdcnlab.scenario.line.MOST_STEPS`).

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -130,7 +131,7 @@ def unknown(value: Any, names: Iterable[Any], what: str = "", *, also: str = "")
     return f"{text}Possible: {listing}{f', or {also}' if also else ''}"
 
 
-def nearest(value: Any, names: Sequence[str]) -> str | None:
+def nearest(value: Any, names: Iterable[str]) -> str | None:
     """Return the name that is most similar to a value; None if none is similar.
 
     Examples
@@ -140,8 +141,13 @@ def nearest(value: Any, names: Sequence[str]) -> str | None:
     """
     if not isinstance(value, str) or not any(sign.isalpha() for sign in value):
         return None  # numbers that look alike have nothing in common
+    return _nearest(value.lower()[:80], tuple(names))
+
+
+@functools.lru_cache(maxsize=1024)
+def _nearest(value: str, names: tuple[str, ...]) -> str | None:
     by_lower = {name.lower(): name for name in reversed(names)}
-    matches = difflib.get_close_matches(value.lower()[:80], by_lower, 1, _SIMILAR)
+    matches = difflib.get_close_matches(value, by_lower, 1, _SIMILAR)
     return by_lower[matches[0]] if matches else None
 
 

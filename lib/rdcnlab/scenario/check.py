@@ -30,6 +30,8 @@ _KINDS = {
     "float_type": "a number",
     "finite_number": "a finite number",
 }
+#: Problems that are put into words; of thousands of wrong flows, the first ones show what is wrong.
+_MOST_PROBLEMS = 100
 _NUMBERS = ("int_type", "float_type")
 
 
@@ -45,7 +47,8 @@ def input_error(error: ValidationError, model: type[BaseModel], explain: Explain
     explain : callable, optional
         Takes the location of a missing field and returns why it is missing. Fields with equal reasons are one problem.
     """
-    errors = error.errors(include_url=False)
+    every = error.errors(include_url=False)
+    errors = every[:_MOST_PROBLEMS]
     outer = {details["loc"][:depth] for details in errors for depth in range(len(details["loc"]))}
     misspelt = {
         (*details["loc"][:-1], nearest(details["loc"][-1], _fields_at(model, details["loc"][:-1])))
@@ -66,7 +69,7 @@ def input_error(error: ValidationError, model: type[BaseModel], explain: Explain
             problems.append(problem)
             if key is not None:
                 reasons.add(key)
-    return InputError(*problems)
+    return InputError(*problems, more=len(every) - len(errors))
 
 
 def _problem(details: ErrorDetails, model: type[BaseModel], explain: Explain | None) -> Problem | None:

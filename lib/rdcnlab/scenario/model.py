@@ -33,9 +33,10 @@ from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.notified import Notification, notifications
 from rdcnlab.scenario.p4 import P4Program
 from rdcnlab.scenario.probes import Probes
-from rdcnlab.scenario.program import Program
+from rdcnlab.scenario.program import MAX_PROGRAMS, Program
 from rdcnlab.scenario.queueing import Red
 from rdcnlab.scenario.quic import Quic
+from rdcnlab.scenario.ranges import MOST_VALUES, values_in
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
 from rdcnlab.scenario.stack import Offload, Stack
 from rdcnlab.scenario.timetable import Schedule, Slot
@@ -93,7 +94,7 @@ class Scenario(Canonical):
     hosts: Annotated[tuple[Stack, ...], Listed, omit_default] = ()
     mptcp: Annotated[Mptcp, omit_default] = Mptcp()
     quic: Annotated[Quic, omit_default] = Quic()
-    programs: Annotated[tuple[Program, ...], Field(max_length=1024), Listed, omit_default] = ()
+    programs: Annotated[tuple[Program, ...], Field(max_length=MAX_PROGRAMS), Listed, omit_default] = ()
     engine: EngineSettings = EngineSettings()
     probes: Probes = Probes()
     jitter: Jitter = Jitter()
@@ -300,6 +301,9 @@ class Scenario(Canonical):
     def _made(cls, data: dict[str, Any], *, text: bool = False, directory: FilePath | None = None) -> Self:
         """Return the scenario of a mapping. Parts of another scenario in it are not checked again."""
         complete = None
+        if values_in(data, MOST_VALUES) > MOST_VALUES:
+            reason = f"it has more than {MOST_VALUES} values, the most that a scenario can have"
+            raise InputError.of("scenario", data, reason=reason)
         try:
             complete = with_defaults(data, text=text, directory=directory)
             return cls.model_validate(complete, context={TEXT: text, DIRECTORY: directory})

@@ -12,15 +12,18 @@ from typing import Annotated, Any
 
 from pydantic import ValidationInfo, model_validator
 
+from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.files import Refused, is_file, is_there, unreadable
 from rdcnlab.fields.input_file import GIVEN, files_below
 from rdcnlab.fields.quantities import Duration, FieldError, FlowName, Frozen, HostName, Listed, text
-from rdcnlab.scenario.ranges import names
+from rdcnlab.scenario.ranges import MOST_ITEMS, names
 from rdcnlab.scenario.timetable import Path
 from rdcnlab.scenario.user_file import DIRECTORY, NamedFile, digest_of
 
 #: Most words of a command line, as in ``tools/programs.c``.
 MAX_WORDS = 256
+#: Most programs of a scenario.
+MAX_PROGRAMS = 1024
 #: Most files of a program.
 MAX_FILES = 1000
 #: Bytes of all files of a program together; the guest keeps them in memory.
@@ -205,7 +208,11 @@ def expanded(items: Any, hosts: Sequence[str]) -> Any:
     """
     if not isinstance(items, list | tuple):
         return items
-    each = [part for item in items for part in _expanded_item(item, hosts)]
+    each: list[Any] = []
+    for item in items:
+        each += _expanded_item(item, hosts)
+        if len(each) > MOST_ITEMS:
+            raise InputError.of("programs", f"more than {MOST_ITEMS} programs", f"at most {MAX_PROGRAMS}")
     taken = {item["name"] for item in each if isinstance(item, dict) and isinstance(item.get("name"), str)}
     for item in each:
         if isinstance(item, dict) and "name" not in item and isinstance(item.get("host"), str):
