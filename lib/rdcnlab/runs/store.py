@@ -90,7 +90,7 @@ class Store:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise disk.error_of(error, self.root) from None
+            raise disk.error_of(error, self.root) from error
 
     def seeds(self, scenario: Scenario) -> list[int]:
         """Return the seeds of all local runs of a scenario, by whatever engine, in rising order."""
@@ -278,16 +278,16 @@ class Store:
         target = self.root / identifier
         if os.path.lexists(target):
             self.get(identifier)  # a damaged run is set aside
-        why = ""
+        why, failed = "", None
         # rename() refuses a target that is not empty: if two processes finish the same run, the first result stays.
         try:
             part.rename(target)
             _sync(self.root)
         except OSError as error:
-            why = f": {disk.error_of(error, self.root).reason}"
+            why, failed = f": {disk.error_of(error, self.root).reason}", error
         run = self.get(identifier)
         if run is None:
-            raise RunError(f"the run could not be stored in {self.root}{why}")
+            raise RunError(f"the run could not be stored in {self.root}{why}") from failed
         return run
 
 
