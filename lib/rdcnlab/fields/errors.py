@@ -122,7 +122,7 @@ class RunError(RdcnlabError):
     def __init__(self, reason: str, log: Path | None = None) -> None:
         self.reason = reason
         self.log = log
-        super().__init__(reason if log is None else f"{reason} (log: {log})")
+        super().__init__(writable(reason if log is None else f"{reason} (log: {log})"))
 
     def __reduce__(self) -> tuple[type[RunError], tuple[str, Path | None]]:
         # A campaign passes exceptions between processes. The default would pass the joined text as `reason`.

@@ -18,8 +18,10 @@ from rdcnlab.scenario.timetable import PATH_TAGS
 #: Returns why a field is missing, as a sentence, by the field's location; None if it has nothing to add, and empty text
 #: if the field is missing only because of another problem.
 Explain = Callable[[Sequence[int | str]], str | None]
+_TEXT = "text; a half of a surrogate pair is no character"
 #: What pydantic's types of errors allow, in words.
 _KINDS = {
+    "string_unicode": _TEXT,
     "tuple_type": "a list",
     "list_type": "a list",
     "dict_type": "a mapping",
@@ -164,7 +166,7 @@ def _length(context: dict[str, Any]) -> str:
 def not_text(data: Any) -> InputError:
     """Return the error of plain data with a text that has a half of a surrogate pair, which is no character."""
     place, text = next(_halves(data, ()), ((), ""))
-    return InputError.of(field_path(place) or WHOLE, text, "a text; a half of a surrogate pair is no character")
+    return InputError.of(field_path(place) or WHOLE, text, _TEXT)
 
 
 def _halves(data: Any, place: tuple[int | str, ...]) -> Iterator[tuple[tuple[int | str, ...], str]]:
