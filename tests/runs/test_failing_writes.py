@@ -77,7 +77,8 @@ def attempt(name, n):
     with after.workspace("sweep"):
         pass
     left = sorted(path.name for path in [*root.iterdir(), *(root / ".work").iterdir()])
-    print(json.dumps({"error": name, "n": n, "calls": calls, "said": said, "cause": cause, "values": values, "left": left}))
+    row = {"error": name, "n": n, "calls": calls, "said": said, "cause": cause, "values": values, "left": left}
+    print(json.dumps(row))
     return calls
 
 step, names = int(sys.argv[5]), sys.argv[6:]

@@ -35,7 +35,8 @@ from rdcnlab.scenario import Scenario, cautions, document
 from rdcnlab.scenario.fabrics import FABRICS
 from tests.scenario.originals import FILES, OWN, place
 
-#: Most seconds of the processor until a scenario is read or refused, and most memory in addition to that of Python and its modules, of one mutation.
+#: Most seconds of the processor until a scenario is read or refused, and most memory of a process in addition to that
+#: of Python and its modules.
 SECONDS, BYTES = 5, 2**30
 #: Seconds after which a process that uses no processor is ended: it waits for something.
 _WAITING = 120
@@ -120,7 +121,7 @@ _LEAVES: tuple[Any, ...] = (
 
 def originals() -> list[Any]:
     """Return the scenarios that mutations begin with, as plain data."""
-    return [yaml.load(text, Loader=document._Loader) for text in FILES]  # noqa: S506 - a safe loader
+    return [yaml.load(text, Loader=document._Loader) for text in FILES]
 
 
 def mutations(count: int | None, seed: int) -> Iterator[Any]:
@@ -311,7 +312,7 @@ def search(seed: int, *, count: int = 0, seconds: float = 1e9) -> tuple[int, lis
 
 def kind(said: str) -> str:
     """Return what faults of one kind have in common: the last line, and the place in the package."""
-    places = [line.strip() for line in said.splitlines() if 'rdcnlab/' in line and line.strip().startswith("File")]
+    places = [line.strip() for line in said.splitlines() if "rdcnlab/" in line and line.strip().startswith("File")]
     return f"{said.splitlines()[-1][:80]} | {places[-1].partition('rdcnlab/')[2] if places else ''}"
 
 

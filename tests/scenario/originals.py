@@ -87,7 +87,8 @@ workloads:
   - {name: web, sizes: web-search, arrivals: {load: 40 %, of: fabric}, at_most: 1 MB, until: 5 ms, cc: dctcp}
   - {name: fan, pattern: incast, to: h1, fan: 3, sizes: 20 kB, arrivals: {interval: 1 ms}, count: 3, start: 1 ms}
   - {name: all, pattern: all-to-all, hosts: ["h[1-3]"], sizes: [[10 kB, 50 %], [1 MB, 100 %]], arrivals: once}
-  - {name: turn, pattern: stride, stride: 2, sizes: sizes.csv, arrivals: {file: arrivals.csv}, count: 9, rounds: 2, think: 1 us}
+  - {name: turn, pattern: stride, stride: 2, sizes: sizes.csv, arrivals: {file: arrivals.csv}, count: 9, rounds: 2,
+     think: 1 us}
   - {name: some, pattern: matrix, matrix: matrix.csv, sizes: 1 kB, arrivals: {poisson: 1 ms}, count: 4}
   - {name: few, pattern: matrix, matrix: [[h1, h2, 3], [h2, h9, 1]], sizes: 1 kB, arrivals: once, after: all}
   - {name: mixed, pattern: racks, sizes: 9 kB, arrivals: {instants: [1 ms, 2 ms]}, protocol: tcp, path: ecmp}
@@ -105,7 +106,8 @@ programs:
   - {host: r4, run: python3 -m http.server 80, background: true, files: [page.txt, "www/*.txt", www]}
   - {host: "s[2-4]", run: "./get.sh {r4} -o=page.txt", start: 1 ms, cc: dctcp, name: "get[2-4]", path: bypass}
 hosts: [{name: s1, transport: {rmem: [4 KiB, 64 KiB, 1 MiB], wmem: [4 KiB, 64 KiB, 1 MiB], notsent_lowat: 16 kB}}]
-quic: {name: mine, version: "1.0", server: "gtlsserver {address} {port} {key} {certificate}", client: "gtlsclient {address} {port}"}
+quic: {name: mine, version: "1.0", server: "gtlsserver {address} {port} {key} {certificate}",
+  client: "gtlsclient {address} {port}"}
 jitter: {phase: 1 us}
 limit: 1 s
 """,
@@ -134,7 +136,8 @@ workloads: [{name: w, pattern: permutation, sizes: 10 kB, arrivals: once}]
 limit: 10 ms
 """,
     """
-network: {fabric: jupiter, racks: 4, uplinks: 2, demands: [[[0, 1, 2, 1], [1, 0, 1, 1], [2, 1, 0, 3], [1, 1, 3, 0]]], day: 1 ms}
+network: {fabric: jupiter, racks: 4, uplinks: 2, day: 1 ms,
+  demands: [[[0, 1, 2, 1], [1, 0, 1, 1], [2, 1, 0, 3], [1, 1, 3, 0]]]}
 flows: [{name: a, src: h1, dst: h3, size: 1 MB}]
 limit: 10 ms
 """,
@@ -191,17 +194,21 @@ network:
   name: traced
   switches: [{name: l}, {name: r}]
   hosts:
-    - {name: a, at: l, rate: 1 Gb/s, qdisc: {kind: fq, limit: 100}, corrupt: 1 %, duplicate: 1 %, reorder: true, jitter: 1 us,
+    - {name: a, at: l, rate: 1 Gb/s, qdisc: {kind: fq, limit: 100}, corrupt: 1 %, duplicate: 1 %, reorder: true,
+       jitter: 1 us,
        bursts: {good_bad: 1 %, bad_good: 30 %, loss_good: 0 %, loss_bad: 50 %}}
     - {name: b, at: r, rate: 1 Gb/s}
   links:
     - {name: cell, between: [l, r], rate: {trace: rates.csv}, delay: 1 ms, buffer: 100 kB}
     - {name: maha, between: [l, r], rate: {trace: maha.trace}, opportunity: 1504, weight: 3, buffer: 10 packets}
-    - {name: shaped, between: [l, r], rate: 10 Mb/s, aqm: {kind: red, limit: 400000, min: 30000, max: 90000, avpkt: 1000, burst: 55, probability: 0.02}}
+    - {name: shaped, between: [l, r], rate: 10 Mb/s,
+       aqm: {kind: red, limit: 400000, min: 30000, max: 90000, avpkt: 1000, burst: 55, probability: 0.02}}
   schedules:
-    - {name: there, pair: [l, r], slots: [[180 us, cell], [20 us, dark]], phase: 3 us, dark: hold, echo: {of: back, tdn: 0, in_advance: 1 us}}
+    - {name: there, pair: [l, r], slots: [[180 us, cell], [20 us, dark]], phase: 3 us, dark: hold,
+       echo: {of: back, tdn: 0, in_advance: 1 us}}
     - {name: back, slots: [[180 us, shaped], [20 us, dark]], pair: [r, l]}
-flows: [{name: x, src: a, dst: b, size: 1 MB, path: there, back: back}, {name: y, src: a, dst: b, size: 1 kB, path: l+maha}]
+flows: [{name: x, src: a, dst: b, size: 1 MB, path: there, back: back},
+  {name: y, src: a, dst: b, size: 1 kB, path: l+maha}]
 notify: {model: push, delay: 1 us, channel: data}
 limit: 1 s
 """,

@@ -34,24 +34,36 @@ def _workload(**fields: Any) -> dict[str, Any]:
     return {"network": _FABRIC, "workloads": [{"name": "w", "sizes": "1 MB", "arrivals": "once", **fields}]}
 
 
+def _switch(**fields: Any) -> dict[str, Any]:
+    return {"network": "aykurt", "switch": fields}
+
+
 #: Every field that names a file: the end of the file's name, the field in the error, and the scenario.
 FIELDS: dict[str, tuple[str, str, Callable[[str], dict[str, Any]]]] = {
     "arrivals": (".csv", "workloads[0].arrivals", lambda file: _workload(arrivals={"file": file})),
     "matrix": (".csv", "workloads[0].matrix", lambda file: _workload(pattern="matrix", matrix=file)),
     "sizes": (".csv", "workloads[0].sizes", lambda file: _workload(sizes=file)),
     "circuits": (".csv", "network.circuits", lambda file: {"network": {"fabric": "circuits", "circuits": file}}),
-    "trace": (".csv", "network.links[0].rate", lambda file: {"network": {**_TWO, "links": [{**_LINE, "rate": {"trace": file}}]}}),
-    "P4 program": (".json", "switch.program", lambda file: {"network": "aykurt", "switch": {"kind": "bmv2", "program": file}}),
-    "P4 entries": (".txt", "switch.entries", lambda file: {"network": "aykurt", "switch": {"kind": "bmv2", "entries": file}}),
-    "controller": (".py", "switch.controller", lambda file: {"network": "aykurt", "switch": {"kind": "ovs", "controller": file}}),
-    "circuits on demand": (".py", "network.controller", lambda file: {"network": {"fabric": "helios", "controller": file}}),
+    "trace": (".csv", "network.links[0].rate", lambda file: {
+        "network": {**_TWO, "links": [{**_LINE, "rate": {"trace": file}}]},
+    }),
+    "P4 program": (".json", "switch.program", lambda file: _switch(kind="bmv2", program=file)),
+    "P4 entries": (".txt", "switch.entries", lambda file: _switch(kind="bmv2", entries=file)),
+    "controller": (".py", "switch.controller", lambda file: _switch(kind="ovs", controller=file)),
+    "circuits on demand": (".py", "network.controller", lambda file: {
+        "network": {"fabric": "helios", "controller": file},
+    }),
     "own algorithm": (".c", "engine.algorithm", lambda file: {"network": "aykurt", "engine": {"algorithm": file}}),
-    "own algorithms": (".c", "engine.algorithms[0]", lambda file: {"network": "aykurt", "engine": {"algorithms": [file]}}),
+    "own algorithms": (".c", "engine.algorithms[0]", lambda file: {
+        "network": "aykurt", "engine": {"algorithms": [file]},
+    }),
     "replay": (".pcap", "flows[0].replay", lambda file: {
         "network": "aykurt",
         "flows": [{"name": "f", "protocol": "udp", "src": "s1", "dst": "r1", "path": "green", "replay": file}],
     }),
-    "program": ("", "programs[0]", lambda file: {"network": "aykurt", "programs": [{"host": "s1", "run": f"./{file}"}]}),
+    "program": ("", "programs[0]", lambda file: {
+        "network": "aykurt", "programs": [{"host": "s1", "run": f"./{file}"}],
+    }),
     "files of a program": ("", "programs[0].files", lambda file: {
         "network": "aykurt", "programs": [{"host": "s1", "run": "cat", "files": [file]}],
     }),
@@ -74,8 +86,8 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with socket.socket(socket.AF_UNIX) as server:
         for end in {end for end, _, _ in FIELDS.values()} | {".yaml"}:
             os.mkfifo(here / f"pipe{end}")
-            os.symlink("/dev/zero", here / f"device{end}")
-            os.symlink(f"loop{end}", here / f"loop{end}")
+            (here / f"device{end}").symlink_to("/dev/zero")
+            (here / f"loop{end}").symlink_to(f"loop{end}")
             with (here / f"large{end}").open("wb") as file:
                 file.truncate(20_000_000_000)
             (here / f"hidden{end}").write_text("hidden")
@@ -88,7 +100,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             os.chdir(home)
         for end in {end for end, _, _ in FIELDS.values()} | {".yaml"} - {""}:
             if end:
-                os.symlink("socket", here / f"socket{end}")
+                (here / f"socket{end}").symlink_to("socket")
         yield here
 
 
@@ -219,7 +231,12 @@ def test_ranges_and_aliases_do_not_multiply_without_end(tmp_path: Path) -> None:
     assert "more than 3000000 values" in str(refusal({"network": "aykurt", "flows": [flow]}))
     assert "at most" in str(refusal({"network": "aykurt", "programs": [{"host": "s[1-9999]", "run": "true"}] * 3000}))
     assert "at most" in str(refusal(_workload(hosts=["h[1-9999]"] * 3000)))
-    laughs = "\n".join(["a: &a [x, x]", *(f"{b}: &{b} [{', '.join(['*' + a] * 9)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True))])
+    laughs = "\n".join(
+        [
+            "a: &a [x, x]",
+            *(f"{b}: &{b} [{', '.join(['*' + a] * 9)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)),
+        ]
+    )
     (tmp_path / "x.yaml").write_text(f"network: aykurt\n{laughs}\nflows: *i\n")
     with pytest.raises(InputError, match="more than 3000000 values"):
         Scenario.load(tmp_path / "x.yaml")
@@ -233,5 +250,3 @@ def test_half_of_a_surrogate_pair_is_refused_with_a_sentence(data: Any) -> None:
 def test_text_of_a_wrong_kind_of_string_says_where() -> None:
     data = {"network": "aykurt", "flows": [{"name": "a\ud800"}]}
     assert str(refusal(data)).startswith("flows[0].name: 'a\\ud800' is not possible")
-
-

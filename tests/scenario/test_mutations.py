@@ -67,14 +67,14 @@ def test_the_originals_have_plans(tmp_path: Path) -> None:
 
 
 def test_tracebacks_endless_work_and_memory_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ends(data: Any, text: bool, directory: Path) -> None:  # noqa: ARG001
+    def ends(data: Any, text: bool, directory: Path) -> None:
         {}[str(data)]
 
-    def spins(data: Any, text: bool, directory: Path) -> None:  # noqa: ARG001
+    def spins(data: Any, text: bool, directory: Path) -> None:
         while True:
             pass
 
-    def grows(data: Any, text: bool, directory: Path) -> None:  # noqa: ARG001
+    def grows(data: Any, text: bool, directory: Path) -> None:
         bytearray(2**32)
 
     for work, said in ((ends, "KeyError"), (spins, "more than 1 s"), (grows, "MemoryError")):

@@ -24,7 +24,9 @@ from ocs_netlink import SPEC, attr
 
 #: Numbers that are at the edge of something: of a type, of a frame, of time, of a table.
 EDGES = (0, 1, 2, 3, 7, 8, 15, 16, 63, 64, 99, 100, 127, 128, 255, 256, 999, 1000, 1023, 1024, 1500, 4095, 4096, 9000)
-EDGES += tuple(2**bits + by for bits in (15, 16, 20, 31, 32, 40, 62, 63, 64) for by in (-1, 0, 1) if 2**bits + by < 2**64)
+EDGES += tuple(
+    2**bits + by for bits in (15, 16, 20, 31, 32, 40, 62, 63, 64) for by in (-1, 0, 1) if 2**bits + by < 2**64
+)
 #: Commands of the family ``ocs``, and some that it does not have.
 COMMANDS = range(20)
 #: Options of TCP: two of time-division TCP, the congestion control, and some that meet them in the kernel.
@@ -131,7 +133,9 @@ class Fuzzer:
         """Send a message of the family ``ocs``."""
         self.careful = self.draw.random() < 0.7
         command = self.draw.choice(range(1, 15) if self.careful else COMMANDS)
-        whole = attr(1, struct.pack("=I", self.devices[0] if self.draw.random() < 0.9 else self.draw.choice(self.devices)))
+        whole = attr(
+            1, struct.pack("=I", self.devices[0] if self.draw.random() < 0.9 else self.draw.choice(self.devices))
+        )
         # the part that this command takes, or anything
         part = {1: "link", 2: "pool", 3: "port", 4: "class", 5: "rule", 7: "fdb", 10: "link", 11: "class", 12: "rule",
                 13: "card"}.get(command)  # fmt: skip
@@ -150,7 +154,9 @@ class Fuzzer:
                 spoiled[self.draw.randrange(len(spoiled))] = self.draw.randrange(256)
             body = bytes(spoiled[: self.draw.randrange(4, len(spoiled) + 1)])
         flags = 1 | (self.draw.choice((0x300, 0x304, 4)) if command in (9, 14) else 4)
-        self._send(self.sock, struct.pack("=IHHII", 16 + len(body), self.net.ocs._family, flags, 1, 0) + body, "request")
+        self._send(
+            self.sock, struct.pack("=IHHII", 16 + len(body), self.net.ocs._family, flags, 1, 0) + body, "request"
+        )
 
     def link(self) -> None:
         """Make, change or remove a device by rtnetlink, with random options of its kind."""
@@ -158,11 +164,16 @@ class Fuzzer:
         name = self.draw.choice((b"ocs0", b"fz0", b"fz1", b"fz2", b"p0", b"p1"))
         info = attr(1, kind + b"\0")
         if self.draw.random() < 0.7:
-            data = b"".join(attr(self.draw.randrange(8), self.draw.randbytes(self.draw.randrange(17))) for _ in range(self.draw.randrange(5)))
+            data = b"".join(
+                attr(self.draw.randrange(8), self.draw.randbytes(self.draw.randrange(17)))
+                for _ in range(self.draw.randrange(5))
+            )
             info += attr(2 | 0x8000, data)
         parts = attr(3, name + b"\0") + attr(18 | 0x8000, info)
         if self.draw.random() < 0.3:
-            parts += attr(4, struct.pack("=I", self.draw.choice((0, 67, 68, 576, 1500, 9000, 65535, 65536, 2**31))))  # MTU
+            parts += attr(
+                4, struct.pack("=I", self.draw.choice((0, 67, 68, 576, 1500, 9000, 65535, 65536, 2**31)))
+            )  # MTU
         if self.draw.random() < 0.3:
             parts += attr(10, struct.pack("=I", self.draw.choice(self.devices)))  # MASTER
         if self.draw.random() < 0.2:
@@ -213,14 +224,19 @@ class Fuzzer:
             if option == CONGESTION and self.draw.random() < 0.8:
                 data = self.draw.choice(CONTROLS)
             if option == TDTCP_CONGESTION and self.draw.random() < 0.8:
-                data = bytes([self.draw.choice((0, 1, 2, 7, 8, 255))]) + self.draw.choice(CONTROLS)[:16].ljust(16, b"\0")
+                data = bytes([self.draw.choice((0, 1, 2, 7, 8, 255))]) + self.draw.choice(CONTROLS)[:16].ljust(
+                    16, b"\0"
+                )
             if option == TDTCP and self.draw.random() < 0.7:
                 data = struct.pack("=i", self.draw.choice((0, 1, 2, 8, -1, 255, 2**31 - 1)))
             said = self.draw.choice((len(data), len(data), len(data), 0, 2**31 - 1, 0xFFFFFFFF, 0x80000000))
             buffer = ctypes.create_string_buffer(data, max(len(data), 1))
             status = _LIBC.setsockopt(sock.fileno(), 6, option, buffer, ctypes.c_uint(said))
             self.count("option ok" if status == 0 else "option refused")
-            answer, size = ctypes.create_string_buffer(8192), ctypes.c_int(self.draw.choice((0, 1, 4, 7, 8, 100, 8192, -1)))
+            answer, size = (
+                ctypes.create_string_buffer(8192),
+                ctypes.c_int(self.draw.choice((0, 1, 4, 7, 8, 100, 8192, -1))),
+            )
             _LIBC.getsockopt(sock.fileno(), 6, option, answer, ctypes.byref(size))
 
     def traffic(self) -> None:

@@ -72,7 +72,7 @@ ARCHIVE = Bound("an archive of Linux", 4_000_000_000)
 def _opened(path: Path, bound: Bound) -> Iterator[int]:
     """Open a regular file within its bound, and close it in the end."""
     try:
-        _check(path, os.stat(path), bound)
+        _check(path, path.stat(), bound)
         # it may be another file by now, so that it is opened without waiting, and looked at again
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except ValueError:  # a character that no name of a file can have

@@ -65,7 +65,6 @@ class Document:
         line = self.line(path)
         return str(self.path) if line is None else f"{self.path}, line {line}"
 
-
     def _entry(self, node: yaml.Node | None, part: int | str) -> tuple[yaml.Node, yaml.Node] | None:
         """Return the node that shows where a part of a node begins, and the part; None if there is no such part."""
         if isinstance(node, yaml.MappingNode) and isinstance(part, str):

@@ -115,7 +115,9 @@ class Program(Frozen):
         size = sum(path.stat().st_size for path in found.values())
         if size > MOST_GIVEN:
             raise FieldError("files", f"{size} bytes", f"files of at most {MOST_GIVEN // 10**6} MB together")
-        read = [{"path": str(path), "name": name, "sha256": digest_of(path, GIVEN)} for name, path in sorted(found.items())]
+        read = [
+            {"path": str(path), "name": name, "sha256": digest_of(path, GIVEN)} for name, path in sorted(found.items())
+        ]
         return {**data, "files": [*(item for item in given if not isinstance(item, str)), *read]}
 
     @model_validator(mode="after")

@@ -95,7 +95,9 @@ def _read(value: Any, info: ValidationInfo) -> Any:
         raise FieldError("", value, _ALLOWED, reason=unreadable(path, error)) from None
     if len(others) > MOST_FILES:
         raise FieldError("", value, f"a directory of at most {MOST_FILES} files", reason=f"it has {len(others)} files")
-    files = [{"path": str(one), "name": one.relative_to(path).as_posix(), "sha256": digest_of(one, CODE)} for one in others]
+    files = [
+        {"path": str(one), "name": one.relative_to(path).as_posix(), "sha256": digest_of(one, CODE)} for one in others
+    ]
     package = {"package": path.name} if first.name == PACKAGE else {}
     return {"path": str(first), "sha256": digest_of(first, CODE), **package, "files": files}
 

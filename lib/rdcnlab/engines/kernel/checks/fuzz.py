@@ -66,4 +66,6 @@ def run(
         error = soak.complaint(directory / "console.log") or failure.reason
     outcome = directory / "outcome.json"
     found = json.loads(outcome.read_text()) if outcome.is_file() else {}
-    return soak.Ended(seed, "fuzz", error or found.get("error", ""), found.get("facts", {}), wall_s, virtual_s, directory)
+    return soak.Ended(
+        seed, "fuzz", error or found.get("error", ""), found.get("facts", {}), wall_s, virtual_s, directory
+    )
