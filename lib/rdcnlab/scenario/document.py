@@ -190,7 +190,8 @@ def read(path: Path) -> Document:
 
 
 def _parsed(path: Path, text: str) -> Document:
-    loader = (_Loader if len(text) < _LONG else _FastLoader)(text)
+    reader: Any = _Loader if len(text) < _LONG else _FastLoader
+    loader = reader(text)
     try:
         root = loader.get_single_node()
         return Document(path, None if root is None else loader.construct_document(root), root)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.errors import InputError, Problem
 
 _RANGE = re.compile(r"\[([0-9]{1,4})-([0-9]{1,4})\]")
 
@@ -39,7 +39,7 @@ def expand(items: Any, field: str) -> Any:
         return items
     lengths = [_length(item) for item in items]
     if sum(lengths) > MOST_ITEMS:
-        raise InputError.of(field, f"{sum(lengths)} items", f"at most {MOST_ITEMS} items")
+        raise InputError(Problem(field, f"{sum(lengths)} items", f"at most {MOST_ITEMS} items"))
     several = [(item, length) for item, length in zip(items, lengths, strict=True) if length > 1]
     if sum(length * values_in(item, MOST_VALUES) for item, length in several) > MOST_VALUES:
         reason = f"with ranges it stands for more than {MOST_VALUES} values; let flows follow schedules of the network"

@@ -57,7 +57,7 @@ def datagrams(data: bytes) -> Datagrams:
     ValueError
         This is no capture, or none of its packets can be sent again.
     """
-    seen = []
+    seen: list[tuple[int, int]] = []
     for number, packet in enumerate(packets(data)):
         if len(seen) > MOST_PACKETS or number > _MOST_READ:
             raise ValueError(f"a capture with at most {MOST_PACKETS} IP packets that its host sent")
