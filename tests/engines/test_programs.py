@@ -121,6 +121,13 @@ def test_a_host_has_its_congestion_control(run: RunPrograms) -> None:
     assert seen.printed("s1") == "bbr\n"
 
 
+def test_a_file_may_have_any_name_that_linux_allows(run: RunPrograms) -> None:
+    write = "import os; open(bytes([255, 254]), 'w').write('odd')"
+    seen = run(f'{{host: s1, run: "python3 -c \\"{write}\\""}}', "{host: s2, run: 'true'}")
+    assert seen.files["programs/s1/\udcff\udcfe"] == b"odd"
+    assert seen.row("s1").files_B == 3
+
+
 def test_an_endless_writer_ends_with_a_sentence(run: RunPrograms) -> None:
     with pytest.raises(RunError, match=r"^programs wrote more than 16 MB to files: standard output of s1 on s1 has"):
         run("{host: s1, run: 'yes'}")

@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -108,6 +109,47 @@ ssize_t pwrite64(int fd, const void *data, size_t size, off64_t at)
 int fsync(int fd)
 {
 	return fails_fd(fd) ? -1 : NEXT(fsync)(fd);
+}
+
+int fdatasync(int fd)
+{
+	return fails_fd(fd) ? -1 : NEXT(fdatasync)(fd);
+}
+
+int ftruncate64(int fd, off64_t size)
+{
+	return fails_fd(fd) ? -1 : NEXT(ftruncate64)(fd, size);
+}
+
+/* what shutil copies with */
+ssize_t sendfile64(int to, int from, off64_t *at, size_t size)
+{
+	return fails_fd(to) ? -1 : NEXT(sendfile64)(to, from, at, size);
+}
+
+ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *begin, size_t size, unsigned int flags)
+{
+	return fails_fd(to) ? -1 : NEXT(copy_file_range)(from, at, to, begin, size, flags);
+}
+
+int link(const char *from, const char *to)
+{
+	return fails(to) ? -1 : NEXT(link)(from, to);
+}
+
+int symlink(const char *to, const char *path)
+{
+	return fails(path) ? -1 : NEXT(symlink)(to, path);
+}
+
+int renameat(int old, const char *from, int new, const char *to)
+{
+	return fails_at(new, to) ? -1 : NEXT(renameat)(old, from, new, to);
+}
+
+int mkdirat(int dir, const char *path, mode_t mode)
+{
+	return fails_at(dir, path) ? -1 : NEXT(mkdirat)(dir, path, mode);
 }
 
 int mkdir(const char *path, mode_t mode)

@@ -7,6 +7,7 @@ counts the calls that change something below the store, and then lets the first 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -20,7 +21,14 @@ import pytest
 
 from rdcnlab.scenario import Scenario
 
-ERRORS = ("ENOSPC", "EIO", "EROFS", "EDQUOT", "ESTALE")
+#: What a sentence says of each error.
+ERRORS = {
+    "ENOSPC": "there is no room",
+    "EIO": "Input/output error",
+    "EROFS": "read-only",
+    "EDQUOT": "quota",
+    "ESTALE": "Stale file handle",
+}
 
 #: Puts a run again and again, and prints one line of JSON for each call that failed.
 PROGRAM = """
@@ -44,13 +52,16 @@ def attempt(name, n):
     if whole.is_dir():
         shutil.copytree(whole, root)
     store = Store(root, shipped=Shipped(root / "none"))
-    said = ""
+    said, cause = "", None
     shim.fail_at(str(root).encode(), n, getattr(errno, name))
     try:
         store.check_writable()
         put(store, scenario)
     except RunError as error:
-        said = error.reason
+        said, first = error.reason, error
+        while first.__cause__ is not None:
+            first = first.__cause__
+        cause = getattr(first, "errno", None)
     except BaseException:
         said = traceback.format_exc()
     finally:
@@ -66,7 +77,8 @@ def attempt(name, n):
     with after.workspace("sweep"):
         pass
     left = sorted(path.name for path in [*root.iterdir(), *(root / ".work").iterdir()])
-    print(json.dumps({"error": name, "n": n, "calls": calls, "said": said, "values": values, "left": left}))
+    row = {"error": name, "n": n, "calls": calls, "said": said, "cause": cause, "values": values, "left": left}
+    print(json.dumps(row))
     return calls
 
 step, names = int(sys.argv[5]), sys.argv[6:]
@@ -130,6 +142,9 @@ def test_each_write_fails_once_and_nothing_is_wrong_afterwards(
         assert row["values"] == [True, True], row
         assert not row["said"] or str(root) in row["said"], row
         assert not row["said"] or "RDCNLAB_STORE" in row["said"], row
+        # the cause is kept, for people and for programs
+        assert not row["said"] or ERRORS[row["error"]] in row["said"], row
+        assert not row["said"] or row["cause"] == getattr(errno, row["error"]), row
         others = [name for name in row["left"] if len(name) != 64]
         assert set(others) <= {".damaged", ".failed", ".work"}, row
     assert any(row["said"] for row in rows)

@@ -1,169 +1,171 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutations of scenarios: whatever a file says, the answer is a scenario or an `InputError`.
+"""Mutations of scenarios: whatever a file says, the answer is a plan of a run, or an error with a sentence.
 
-``python -m tests.scenario.mutate 200000`` makes so many mutations and prints the tracebacks; a test makes a few.
+A mutation is read, checked and compiled as for a run; nothing is run. It may use `SECONDS` of the processor and
+`BYTES` of memory. ``python -m tests.scenario.mutate 600 7`` mutates for ten minutes, and prints what is found.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import functools
+import multiprocessing
 import random
+import resource
+import signal
 import sys
+import tempfile
+import time
 import traceback
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import FrameType
+from typing import Any, get_args
 
 import yaml
+from pydantic import BaseModel
 
-from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import Scenario
+from rdcnlab.engines.kernel import plan as kernel_plan
+from rdcnlab.engines.ns3 import check as ns3_check
+from rdcnlab.engines.ns3 import plan as ns3_plan
+from rdcnlab.fields.errors import InputError, RdcnlabError
+from rdcnlab.scenario import Scenario, cautions, document
+from rdcnlab.scenario.fabrics import FABRICS
+from tests.scenario.originals import FILES, OWN, place
 
-#: A preset with timetables; a network of several switches, written out; a fabric with notifications and settings; a
-#: host with several lines.
-FILES = (
-    """
-network: aykurt
-flows:
-  - {name: main, size: 2 GiB, cc: cubic, path: green, start: 1 ms}
-  - {name: migrated, size: 2 GiB, cc: dctcp, path: [[50 ms, blue], [50 ms, green]], phase: 3 ms,
-     transport: {like: null, sack: false}}
-  - {name: noise, protocol: udp, src: s1, dst: r1, size: 89720 B, burst: 10, interval: 25 ms, path: blue}
-switch: {kind: ocs, dark: hold}
-transport: {like: 4.15, ecn: auto, rmem: [4 KiB, 128 KiB, 6 MiB]}
-offload: {tso: 64000 B}
-hosts: [{name: r1, transport: {reordering: 9}, offload: {gro: true, coalesce: 9 us, coalesce_frames: 4}}]
-probes: {bin: 20 us, acks: true, fold: 4.2 ms, tcp: bin}
-jitter: {start: 1 us}
-limit: 300 ms
-seed: 7
-""",
-    """
-network:
-  name: mine
-  mtu: 9000 B
-  switches:
-    - {name: left, late: 1 us, guard: 0 s}
-    - {name: right, kind: ocs}
-    - {name: light, optical: true, guard: 1 us}
-  hosts:
-    - {name: "s[1-2]", at: left, rate: 10 Gb/s, delay: 5 us, nic_buffer: 10 kB, port: {pool: shared}}
-    - {name: "r[1-2]", at: right, rate: 10 Gb/s, loss: 1 %, jitter: 2 us, port: {buffer: 100 packets}}
-  pools: [{name: shared, size: 1 MB}]
-  links:
-    - {name: fast, between: [left, right], rate: 10 Gb/s, delay: 20 us, buffer: 500 kB, ecn_threshold: 65 kB}
-    - {name: slow, between: [left, right], rate: [[1 s, 2 Mb/s], [1 s, 16 Mb/s]], aqm: {kind: fq_codel, ecn: true}}
-    - {name: up, between: [left, light], rate: 1 Gb/s, buffer: 1 MB, red: {min: 1 kB, max: 3 kB, probability: 2 %}}
-    - {name: down, between: [light, right], rate: 1 Gb/s, buffer: 1 MB, marking: {min: 1 B, max: 3 B, probability: 2 %}}
-  schedules:
-    - name: way
-      queue: 50 packets
-      ecn_threshold: 9 packets
-      slots: [[180 us, fast], {duration: 20 us, link: slow, tdn: 1}]
-flows:
-  - {name: a, src: s1, dst: r1, size: 16 MB, path: [[10 ms, fast], [10 ms, slow]], back: same}
-  - {name: b, src: s2, dst: r2, size: 16 MB, path: fast+right, protocol: quic, initiator: src}
-  - {name: c, src: s1, dst: r2, size: 16 MB, path: way, protocol: tcp, cc: bbr, connect: ahead}
-""",
-    """
-network: {fabric: rotor, racks: 4, hosts: 2, uplinks: 1, packet_rate: 10 Gb/s, ecn_threshold: 5 packets}
-flows:
-  - {name: "f[1-2]", src: "h[1-2]", dst: "h[3-4]", size: 10 MB, cc: dctcp, tdtcp: true}
-  - {name: g, src: h3, dst: h7, size: 10 MB, cc: reno, tdtcp: true}
-notify: {model: push, delay: 1 us, each: 10 ns, hosts: [{name: h1, delay: 2 us}]}
-transport: {tdtcp: true, reordering: 30, cubic_beta: 819}
-mptcp: {scheduler: default}
-engine: {kind: kernel, hz: 250}
-limit: 1 s
-""",
-    """
-network:
-  name: access
-  switches: [{name: wifi}, {name: lte}, {name: core}]
-  hosts:
-    - {name: phone, at: wifi, rate: 50 Mb/s, delay: 5 ms}
-    - {name: phone_lte, of: phone, at: lte, rate: 20 Mb/s, loss: 1 %}
-    - {name: server, at: core, rate: 1 Gb/s}
-  links:
-    - {name: dsl, between: [wifi, core], rate: 1 Gb/s, buffer: 1 MB, down: [[2 s, 3 s]]}
-    - {name: cell, between: [lte, core], rate: 1 Gb/s, buffer: 1 MB}
-flows: [{name: get, src: server, dst: phone, protocol: mptcp, size: 20 MB}]
-hosts:
-  - name: phone
-    mptcp: {subflows: 2, accepted: 0, endpoints: [{line: phone_lte, subflow: true, backup: true}]}
-probes: {capture: [phone_lte], ports: true}
-""",
-)
-_LEAVES = (
+#: Most seconds of the processor until a scenario is read or refused, and most memory of a process in addition to that
+#: of Python and its modules.
+SECONDS, BYTES = 5, 2**30
+#: Seconds after which a process that uses no processor is ended: it waits for something.
+_WAITING = 120
+#: Flows that are read, written, read again and compiled in `SECONDS`.
+_FLOWS = 3000
+
+_LEAVES: tuple[Any, ...] = (
     None,
     True,
     False,
     0,
     -1,
     1,
+    3,
+    64,
+    10**6,
+    2**31,
+    2**63,
+    2**64 - 1,
     10**40,
     -(10**400),
     0.5,
+    -0.0,
+    1e308,
     float("inf"),
     float("nan"),
     "",
     " ",
     "\x00",
+    "\ud800",
+    "a\udcff.csv",
     "dark",
     "bypass",
     "same",
     "ecmp",
     "h[1-9999]",
+    "h[1-99999999999]",
     "h[9-1]",
+    "0 s",
+    "1 ns",
     "50 ms",
+    "24 h",
+    "-3 ms",
+    "1e300 s",
     "10 Gb/s",
+    "1 b/s",
+    "0 b/s",
+    "0 B",
+    "1 B",
     "2 GiB",
+    "1000000 TiB",
     "9" * 400 + " s",
+    "x" * 300,
     "x" * 3000,
+    "x/" * 3000,
     "fast+slow",
     "+",
     b"bytes",
+    b"\xff\xfe",
     "s1",
+    "h1",
     "left",
     "cubic",
     "aykurt",
     "rotor",
     "10 packets",
     "unlimited",
+    "0 %",
     "1 %",
+    "100 %",
+    "1e-9 %",
+    "/dev/zero",
+    "/dev/zero.csv",
+    "..",
+    "**/*",
+    "{h1}",
+    "'",
+    *OWN,
+    "small.pcap",
 )
 
 
-def mutations(count: int, seed: int) -> Iterator[Any]:
-    """Yield changed scenarios as plain data, the same for the same seed."""
+def originals() -> list[Any]:
+    """Return the scenarios that mutations begin with, as plain data."""
+    return [yaml.load(text, Loader=document._Loader) for text in FILES]
+
+
+def mutations(count: int | None, seed: int) -> Iterator[Any]:
+    """Yield changed scenarios as plain data, the same for the same seed; without a count they never end."""
     draw = random.Random(seed)
-    originals = [yaml.safe_load(text) for text in FILES]
-    for _ in range(count):
-        data: Any = copy.deepcopy(draw.choice(originals))
+    begin = originals()
+    while count is None or count > 0:
+        data: Any = copy.deepcopy(draw.choice(begin))
         for _ in range(draw.choice((1, 1, 1, 2, 3, 5))):
-            data = _changed(draw, data, originals)
+            data = _changed(draw, data, begin)
         yield data
+        count = None if count is None else count - 1
 
 
-def _changed(draw: random.Random, data: Any, originals: list[Any]) -> Any:
+def _changed(draw: random.Random, data: Any, begin: list[Any]) -> Any:
     places = list(_places(data))
     holder, key = draw.choice(places) if places else (None, None)
     if holder is None or draw.random() < 0.002:
         return _garbage(draw, 0)
-    what = draw.randrange(6)
+    what = draw.randrange(9)
     if what == 0:
         del holder[key]
     elif what == 1:
         holder[key] = _garbage(draw, 0)
     elif what == 2:
-        other, place = draw.choice(list(_places(draw.choice(originals))))
-        holder[key] = copy.deepcopy(other[place])
+        other, place_of = draw.choice(list(_places(draw.choice(begin))))
+        holder[key] = copy.deepcopy(other[place_of])
     elif what == 3:
         value = holder[key]
-        holder[key] = draw.choice(([value], {"name": value}, str(value), [value, value]))
+        holder[key] = draw.choice(([value], {"name": value}, str(value), [value, value], [value] * 300))
     elif what == 4 and isinstance(holder, dict):
-        holder[draw.choice((*_names(data), "fabric", "name", "trace", "programme", 3, None))] = holder[key]
-    elif isinstance(holder, list):
+        holder[draw.choice((*_fields(), "fabric", "trace", 3, None, "\ud800"))] = draw.choice(_LEAVES)
+    elif what == 5 and isinstance(holder, dict):
+        # a value of the same field elsewhere
+        same = [other[place_of] for one in begin for other, place_of in _places(one) if place_of == key]
+        holder[key] = copy.deepcopy(draw.choice(same)) if same else draw.choice(_LEAVES)
+    elif what == 6 and isinstance(holder, list):
         holder.insert(draw.randrange(len(holder) + 1), copy.deepcopy(holder[key]))
+    elif what == 7 and isinstance(holder[key], int) and not isinstance(holder[key], bool):
+        holder[key] = holder[key] * draw.choice((-1, 2, 10, 1000, 10**7)) + draw.choice((-1, 0, 1))
+    elif what == 7 and isinstance(holder[key], str) and holder[key][:1].isdigit():
+        number, _, unit = holder[key].partition(" ")
+        with contextlib.suppress(ValueError):
+            holder[key] = f"{float(number) * draw.choice((-1, 0, 1e-6, 1e-3, 0.5, 3, 1e3, 1e6, 1e12)):.12g} {unit}"
     else:
         holder[key] = draw.choice(_LEAVES)
     return data
@@ -177,8 +179,24 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from _places(inner)
 
 
-def _names(data: Any) -> list[Any]:
-    return [key for holder, key in _places(data) if isinstance(holder, dict)]
+@functools.cache
+def _fields() -> tuple[str, ...]:
+    """Return the names of all fields of scenarios and fabrics."""
+    found: dict[str, None] = {}
+    seen: set[Any] = set()
+
+    def walk(annotation: Any) -> None:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation not in seen:
+            seen.add(annotation)
+            for name, field in annotation.model_fields.items():
+                found[name] = None
+                walk(field.annotation)
+        for argument in get_args(annotation):
+            walk(argument)
+
+    for model in (Scenario, *FABRICS.values()):
+        walk(model)
+    return tuple(found)
 
 
 def _garbage(draw: random.Random, depth: int) -> Any:
@@ -190,26 +208,124 @@ def _garbage(draw: random.Random, depth: int) -> Any:
     return parts if kind == 2 else {draw.choice(names): part for part in parts}
 
 
-def fault(data: Any, text: bool) -> str | None:
-    """Return the traceback that a scenario ends with; None if it is read, or refused with a sentence."""
+def compiled(data: Any, text: bool, directory: Path) -> None:
+    """Read a scenario, write it, and compile the plan of its run."""
+    scenario = Scenario.from_dict(data, text=text, directory=directory)
+    # what is right may be large, and a plan has each of its flows
+    signal.setitimer(signal.ITIMER_PROF, SECONDS * (1 + len(scenario.flows) / _FLOWS))
+    assert Scenario.from_dict(scenario.to_dict()).hash == scenario.hash
+    scenario.dump().encode()
+    scenario.json().encode()
+    [str(caution).encode() for caution in cautions.cautions(scenario)]
+    if scenario.engine.kind == "ns3":
+        ns3_check.check(scenario)
+        ns3_plan.compile_plan(scenario)
+    else:
+        kernel_plan.check(scenario)
+        kernel_plan.compile_plan(scenario, here=False)
+
+
+def fault(data: Any, text: bool, directory: Path) -> str | None:
+    """Return the traceback that a scenario ends with; None if it has a plan, or is refused with a sentence."""
     try:
-        Scenario.from_dict(data, text=text)
+        compiled(data, text, directory)
     except InputError as error:
+        str(error).encode()
         return None if str(error) and all(problem.field for problem in error.problems) else f"no words: {error!r}"
+    except RdcnlabError as error:
+        return None if str(error) else f"no words: {error!r}"
     except Exception:  # noqa: BLE001 - any other exception is what is looked for
         return traceback.format_exc()
     return None
 
 
-if __name__ == "__main__":
-    asked, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    faults: dict[str, str] = {}
-    read = 0
-    for number, mutation in enumerate(mutations(asked, seed)):
+class _TooLong(BaseException):
+    """A mutation takes too long; the traceback shows where."""
+
+
+def _too_long(_signal: int, _frame: FrameType | None) -> None:
+    raise _TooLong
+
+
+def _work(asked: Sequence[int], seconds: float, directory: Path, answers: Connection) -> None:
+    """Send for each fault its number, its traceback and the mutation; in the end the number of mutations."""
+    begin = time.monotonic()
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + BYTES, size + BYTES))
+    signal.signal(signal.SIGPROF, _too_long)
+    count, seed, first = asked
+    number = first
+    for number, mutation in enumerate(mutations(count or None, seed)):
+        if number < first:
+            continue
+        if time.monotonic() - begin > seconds:
+            break
         kept = copy.deepcopy(mutation)
-        said = fault(mutation, bool(number % 2))
-        if said is not None and said.splitlines()[-1][:60] not in faults:
-            faults[said.splitlines()[-1][:60]] = f"{said}\n{kept!r}"
-            print(f"{number}: {faults[said.splitlines()[-1][:60]][-3000:]}", flush=True)
-        if number % 10_000 == 9_999:
-            print(f"{number + 1} mutations, {len(faults)} kinds of traceback", flush=True)
+        answers.send((number, "", ""))
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        try:
+            said = fault(mutation, bool(number % 2), directory)
+        except _TooLong:
+            said = f"{traceback.format_exc()[-6000:]}\nmore than {SECONDS} s"
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        if said is not None:
+            answers.send((number, said, repr(kept)))
+    answers.send((-number - 1, "", ""))
+
+
+def search(seed: int, *, count: int = 0, seconds: float = 1e9) -> tuple[int, list[tuple[str, str]]]:
+    """Mutate in a process of its own, which has little memory.
+
+    Returns
+    -------
+    tuple of int and list of (str, str)
+        The number of mutations, and each fault as its traceback and the mutation.
+    """
+    found: list[tuple[str, str]] = []
+    begin, number = time.monotonic(), -1
+    with tempfile.TemporaryDirectory() as directory:
+        place(Path(directory))
+        while True:
+            here, there = multiprocessing.Pipe(duplex=False)
+            left = seconds - (time.monotonic() - begin)
+            process = multiprocessing.get_context("fork").Process(
+                target=_work, args=((count, seed, number + 1), left, Path(directory), there)
+            )
+            process.start()
+            there.close()
+            ended = False
+            with contextlib.suppress(EOFError):
+                while here.poll(_WAITING):
+                    number, said, mutation = here.recv()
+                    if number < 0:
+                        ended, number = True, -number - 1
+                        break
+                    if said:
+                        found.append((said, mutation))
+            if not ended:
+                found.append((f"the process died, or waits, at {number}", f"seed {seed}, mutation {number}"))
+            process.kill()
+            process.join()
+            if ended or time.monotonic() - begin > seconds:
+                return number, found
+
+
+def kind(said: str) -> str:
+    """Return what faults of one kind have in common: the last line, and the place in the package."""
+    places = [line.strip() for line in said.splitlines() if "rdcnlab/" in line and line.strip().startswith("File")]
+    return f"{said.splitlines()[-1][:80]} | {places[-1].partition('rdcnlab/')[2] if places else ''}"
+
+
+if __name__ == "__main__":
+    for_s, first_seed = float(sys.argv[1]), int(sys.argv[2])
+    began, made = time.monotonic(), 0
+    kinds: set[str] = set()
+    while time.monotonic() - began < for_s:
+        some, faults = search(first_seed, seconds=min(60, for_s))
+        made += some
+        for said, mutation in faults:
+            if kind(said) not in kinds:
+                kinds.add(kind(said))
+                print(f"== {kind(said)}\n{said[-2500:]}\n{mutation[:3000]}", flush=True)
+        first_seed += 1000
+        print(f"-- {made} mutations, {len(kinds)} kinds of fault", flush=True)

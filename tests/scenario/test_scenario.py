@@ -21,7 +21,7 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import EVERY
 from rdcnlab.scenario import VARIANTS, Queue, Scenario, change_all, preset, presets
 from tests.conftest import TWO_FLOWS
-from tests.scenario.mutate import FILES
+from tests.scenario.originals import FILES, place
 
 BASE = Scenario.from_dict(TWO_FLOWS)
 
@@ -65,7 +65,7 @@ def test_hash_is_that_of_the_meaning(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", FILES)
 def test_canonical_data_are_written_as_pydantic_writes_them(text: str, tmp_path: Path) -> None:
     """They are put together from parts that scenarios share."""
-    (tmp_path / "x.yaml").write_text(text)
+    (place(tmp_path) / "x.yaml").write_text(text)
     scenario = Scenario.load(tmp_path / "x.yaml")
     assert json.dumps(scenario.canonical) == json.dumps(scenario.to_dict())
     every = scenario.model_dump(mode="json", context={EVERY: True})

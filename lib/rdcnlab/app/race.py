@@ -17,6 +17,7 @@ from rdcnlab.app.explore.choice import Choice
 from rdcnlab.app.explore.places import MOVES, STILL, WEEK
 from rdcnlab.engines.kernel.build import patches
 from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.files import is_file
 from rdcnlab.runs.campaign import campaign, prepare
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
@@ -247,7 +248,7 @@ def own_algorithm(path: str | Path, *, progress: bool = True) -> Mine:
     RunError
         The kernel cannot be built here.
     """
-    file = str(Path(path).resolve()) if Path(path).is_file() else example(str(path))
+    file = str(Path(path).resolve()) if is_file(path) else example(str(path))
     scenario = Choice(place="dumbbell", timetable=STILL, algorithm=file).scenario()
     algorithm = scenario.engine.algorithm
     assert algorithm is not None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.fields.phrases import left_out, sentence, shown, unknown
+from rdcnlab.fields.phrases import left_out, sentence, shown, unknown, writable
 
 __all__ = ["HintWarning", "InputError", "Problem", "RdcnlabError", "RunError", "shown"]
 
@@ -45,7 +45,7 @@ class Problem:
     def __str__(self) -> str:
         field = "" if self.location and self.field == WHOLE else self.field
         words = (self.location, field, self.reason or sentence(self.value, self.allowed))
-        return ": ".join(word for word in words if word)
+        return writable(": ".join(word for word in words if word))
 
 
 class HintWarning(UserWarning):
@@ -65,15 +65,18 @@ class InputError(RdcnlabError):
     ----------
     problems : tuple of Problem
         At least one; each names field, value and what is allowed.
+    more : int
+        Number of further problems, which nobody has put into words.
     """
 
     exit_code = 2
 
-    def __init__(self, *problems: Problem) -> None:
-        self.problems = problems
+    def __init__(self, *problems: Problem, more: int = 0) -> None:
+        self.problems, self.more = problems, more
         lines = [str(problem) for problem in problems[:_MOST_LINES]]
-        if len(problems) > _MOST_LINES:
-            lines.append(f"... and {len(problems) - _MOST_LINES} more")
+        others = len(problems) - len(lines) + more
+        if others:
+            lines.append(f"... and {others} more")
         super().__init__("\n".join(lines))
 
     @classmethod
@@ -96,11 +99,13 @@ class InputError(RdcnlabError):
 
     def below(self, field: str) -> InputError:
         """Return the same error with the name of an outer field in front of each field."""
-        return InputError(*(replace(inner, field=f"{field}.{inner.field}") for inner in self.problems))
+        inner = (replace(problem, field=f"{field}.{problem.field}") for problem in self.problems)
+        return InputError(*inner, more=self.more)
 
     def located(self, location: Callable[[str], str]) -> InputError:
         """Return the same error with a place in front of each problem; `location` takes the field's path."""
-        return InputError(*(replace(problem, location=location(problem.field)) for problem in self.problems))
+        problems = (replace(problem, location=location(problem.field)) for problem in self.problems)
+        return InputError(*problems, more=self.more)
 
 
 class RunError(RdcnlabError):
@@ -117,7 +122,7 @@ class RunError(RdcnlabError):
     def __init__(self, reason: str, log: Path | None = None) -> None:
         self.reason = reason
         self.log = log
-        super().__init__(reason if log is None else f"{reason} (log: {log})")
+        super().__init__(writable(reason if log is None else f"{reason} (log: {log})"))
 
     def __reduce__(self) -> tuple[type[RunError], tuple[str, Path | None]]:
         # A campaign passes exceptions between processes. The default would pass the joined text as `reason`.

@@ -12,11 +12,15 @@ from rdcnlab.fields.phrases import listed, nearest
 _SCENARIOS = (".yaml", ".yml")
 
 
+class Refused(OSError):
+    """A file that could be opened, and is none that is read: a device, or too large. Its `strerror` is a sentence."""
+
+
 def is_file(path: str | Path) -> bool:
     """Return whether there is such a file. A text that is too long for a name is none; `Path.is_file` raises then."""
     try:
         return Path(path).is_file()
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
@@ -24,13 +28,15 @@ def is_there(path: str | Path) -> bool:
     """Return whether there is such a file or directory; see `is_file`."""
     try:
         return Path(path).exists()
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
 def unreadable(path: Path, error: OSError | ValueError) -> str:
     """Return why a file cannot be read, and which file may be meant."""
     name = str(path) if len(str(path)) <= 200 else f"{str(path)[:200]}..."
+    if isinstance(error, Refused):
+        return str(error.strerror)
     if isinstance(error, ValueError):
         return f"{name!r} is not the name of a file"
     if error.errno == errno.EISDIR:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -27,6 +28,17 @@ def shown(value: Any) -> str:
         return _REPR.repr(value).replace("\n", " ")
     except Exception:  # noqa: BLE001 - a value must be reported even if its repr fails
         return f"<{type(value).__name__}>"
+
+
+def writable(text: str) -> str:
+    r"""Return a text that can be encoded: halves of surrogate pairs, which are no characters, as their numbers.
+
+    Examples
+    --------
+    >>> print(writable("a \ud800"))
+    a \ud800
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def sentence(value: str, allowed: str) -> str:
@@ -119,7 +131,7 @@ def unknown(value: Any, names: Iterable[Any], what: str = "", *, also: str = "")
     return f"{text}Possible: {listing}{f', or {also}' if also else ''}"
 
 
-def nearest(value: Any, names: Sequence[str]) -> str | None:
+def nearest(value: Any, names: Iterable[str]) -> str | None:
     """Return the name that is most similar to a value; None if none is similar.
 
     Examples
@@ -129,8 +141,13 @@ def nearest(value: Any, names: Sequence[str]) -> str | None:
     """
     if not isinstance(value, str) or not any(sign.isalpha() for sign in value):
         return None  # numbers that look alike have nothing in common
+    return _nearest(value.lower()[:80], tuple(names))
+
+
+@functools.lru_cache(maxsize=1024)
+def _nearest(value: str, names: tuple[str, ...]) -> str | None:
     by_lower = {name.lower(): name for name in reversed(names)}
-    matches = difflib.get_close_matches(value.lower()[:80], by_lower, 1, _SIMILAR)
+    matches = difflib.get_close_matches(value, by_lower, 1, _SIMILAR)
     return by_lower[matches[0]] if matches else None
 
 

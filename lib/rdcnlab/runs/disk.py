@@ -57,13 +57,15 @@ def writing(directory: Path, *, only_there: bool = False) -> Iterator[None]:
         yield
     except OSError as error:
         if only_there or error.errno in _OF_DISKS:
-            raise error_of(error, directory) from None
+            raise error_of(error, directory) from error
         raise
 
 
 def error_of(error: OSError, directory: Path) -> RunError:
     """Return the sentence for an error of the file system in a directory, with its cure."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno == errno.EDQUOT:
+        return RunError(f"there is no room in {directory}: this user's quota is used up. Make room there, {_ELSEWHERE}")
+    if error.errno == errno.ENOSPC:
         return RunError(no_room(directory) or f"there is no room in {directory}. Make room there, {_ELSEWHERE}")
     if error.errno == errno.EROFS:
         why, cure = "its file system is read-only", "Give the right"

@@ -90,7 +90,7 @@ class Store:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise disk.error_of(error, self.root) from None
+            raise disk.error_of(error, self.root) from error
 
     def seeds(self, scenario: Scenario) -> list[int]:
         """Return the seeds of all local runs of a scenario, by whatever engine, in rising order."""
@@ -146,7 +146,8 @@ class Store:
         try:
             found = stored.read(path)
         except sums.Damaged as damage:
-            self._set_aside(path)
+            with contextlib.suppress(OSError):  # where nothing can be moved, the run only counts as missing
+                self._set_aside(path)
             warnings.warn(f"{damage}; the run is made again when it is needed", HintWarning, stacklevel=2)
             return None
         try:
@@ -161,16 +162,15 @@ class Store:
         One process at a time does so, and looks again: another one may have made the run again meanwhile.
         """
         target = self.root / ".damaged" / path.name
-        with contextlib.suppress(OSError):  # where nothing can be moved, the run only counts as missing
-            target.parent.mkdir(exist_ok=True)
-            with locked(target.with_name("lock")):
-                try:
-                    stored.read(path)
-                except sums.Unreadable:
-                    return
-                except sums.Damaged:
-                    shutil.rmtree(target, ignore_errors=True)
-                    path.rename(target)
+        target.parent.mkdir(exist_ok=True)
+        with locked(target.with_name("lock")):
+            try:
+                stored.read(path)
+            except sums.Unreadable:
+                return
+            except sums.Damaged:
+                shutil.rmtree(target, ignore_errors=True)
+                path.rename(target)
 
     def __iter__(self) -> Iterator[Run]:
         """Iterate over the local runs, in the order of their ids."""
@@ -276,18 +276,18 @@ class Store:
         for path in [*part.rglob("*"), part]:
             _sync(path)
         target = self.root / identifier
-        if os.path.lexists(target):
-            self.get(identifier)  # a damaged run is set aside
-        why = ""
+        why, failed = "", None
         # rename() refuses a target that is not empty: if two processes finish the same run, the first result stays.
         try:
+            if os.path.lexists(target):
+                self._set_aside(target)  # if it is damaged
             part.rename(target)
             _sync(self.root)
         except OSError as error:
-            why = f": {disk.error_of(error, self.root).reason}"
+            why, failed = f": {disk.error_of(error, self.root).reason}", error
         run = self.get(identifier)
         if run is None:
-            raise RunError(f"the run could not be stored in {self.root}{why}")
+            raise RunError(f"the run could not be stored in {self.root}{why}") from failed
         return run
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -18,8 +18,10 @@ from rdcnlab.scenario.timetable import PATH_TAGS
 #: Returns why a field is missing, as a sentence, by the field's location; None if it has nothing to add, and empty text
 #: if the field is missing only because of another problem.
 Explain = Callable[[Sequence[int | str]], str | None]
+_TEXT = "text; a half of a surrogate pair is no character"
 #: What pydantic's types of errors allow, in words.
 _KINDS = {
+    "string_unicode": _TEXT,
     "tuple_type": "a list",
     "list_type": "a list",
     "dict_type": "a mapping",
@@ -30,6 +32,8 @@ _KINDS = {
     "float_type": "a number",
     "finite_number": "a finite number",
 }
+#: Problems that are put into words; of thousands of wrong flows, the first ones show what is wrong.
+_MOST_PROBLEMS = 100
 _NUMBERS = ("int_type", "float_type")
 
 
@@ -45,7 +49,8 @@ def input_error(error: ValidationError, model: type[BaseModel], explain: Explain
     explain : callable, optional
         Takes the location of a missing field and returns why it is missing. Fields with equal reasons are one problem.
     """
-    errors = error.errors(include_url=False)
+    every = error.errors(include_url=False)
+    errors = every[:_MOST_PROBLEMS]
     outer = {details["loc"][:depth] for details in errors for depth in range(len(details["loc"]))}
     misspelt = {
         (*details["loc"][:-1], nearest(details["loc"][-1], _fields_at(model, details["loc"][:-1])))
@@ -66,7 +71,7 @@ def input_error(error: ValidationError, model: type[BaseModel], explain: Explain
             problems.append(problem)
             if key is not None:
                 reasons.add(key)
-    return InputError(*problems)
+    return InputError(*problems, more=len(every) - len(errors))
 
 
 def _problem(details: ErrorDetails, model: type[BaseModel], explain: Explain | None) -> Problem | None:
@@ -156,6 +161,25 @@ def _allowed_by(field: FieldInfo) -> str | None:
 def _length(context: dict[str, Any]) -> str:
     count = context.get("min_length", context.get("max_length"))
     return f"{count} item{'' if count == 1 else 's'}"
+
+
+def not_text(data: Any) -> InputError:
+    """Return the error of plain data with a text that has a half of a surrogate pair, which is no character."""
+    place, text = next(_halves(data, ()), ((), ""))
+    return InputError.of(field_path(place) or WHOLE, text, _TEXT)
+
+
+def _halves(data: Any, place: tuple[int | str, ...]) -> Iterator[tuple[tuple[int | str, ...], str]]:
+    """Yield texts that have such a character, with their places; a mapping has that of its keys."""
+    if isinstance(data, str):
+        if any("\ud800" <= sign <= "\udfff" for sign in data):
+            yield place, data
+        return
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list | tuple) else ()
+    for key, value in items:
+        if isinstance(key, str):
+            yield from _halves(key, place)
+        yield from _halves(value, (*place, key))
 
 
 def field_path(location: Sequence[int | str]) -> str:

@@ -22,7 +22,7 @@ from rdcnlab.scenario import application, consistency, display, forwarding, prog
 from rdcnlab.scenario import changes as changes_of
 from rdcnlab.scenario.canonical import Canonical
 from rdcnlab.scenario.changes import MOST_SEED
-from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.check import input_error, not_text
 from rdcnlab.scenario.defaults import missing_in_flow, with_defaults
 from rdcnlab.scenario.document import read
 from rdcnlab.scenario.draws import draw, poisson_instants
@@ -33,9 +33,10 @@ from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.notified import Notification, notifications
 from rdcnlab.scenario.p4 import P4Program
 from rdcnlab.scenario.probes import Probes
-from rdcnlab.scenario.program import Program
+from rdcnlab.scenario.program import MAX_PROGRAMS, Program
 from rdcnlab.scenario.queueing import Red
 from rdcnlab.scenario.quic import Quic
+from rdcnlab.scenario.ranges import MOST_VALUES, values_in
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
 from rdcnlab.scenario.stack import Offload, Stack
 from rdcnlab.scenario.timetable import Schedule, Slot
@@ -93,7 +94,7 @@ class Scenario(Canonical):
     hosts: Annotated[tuple[Stack, ...], Listed, omit_default] = ()
     mptcp: Annotated[Mptcp, omit_default] = Mptcp()
     quic: Annotated[Quic, omit_default] = Quic()
-    programs: Annotated[tuple[Program, ...], Field(max_length=1024), Listed, omit_default] = ()
+    programs: Annotated[tuple[Program, ...], Field(max_length=MAX_PROGRAMS), Listed, omit_default] = ()
     engine: EngineSettings = EngineSettings()
     probes: Probes = Probes()
     jitter: Jitter = Jitter()
@@ -300,11 +301,16 @@ class Scenario(Canonical):
     def _made(cls, data: dict[str, Any], *, text: bool = False, directory: FilePath | None = None) -> Self:
         """Return the scenario of a mapping. Parts of another scenario in it are not checked again."""
         complete = None
+        if values_in(data, MOST_VALUES) > MOST_VALUES:
+            reason = f"it has more than {MOST_VALUES} values, the most that a scenario can have"
+            raise InputError.of("scenario", data, reason=reason)
         try:
             complete = with_defaults(data, text=text, directory=directory)
             return cls.model_validate(complete, context={TEXT: text, DIRECTORY: directory})
         except ValidationError as error:
             raise input_error(error, cls, functools.partial(missing_in_flow, complete)) from None
+        except UnicodeEncodeError:  # pydantic encodes the texts of values and errors
+            raise not_text(data) from None
         except RecursionError:
             raise InputError.of("scenario", data, "data that does not contain itself") from None
 

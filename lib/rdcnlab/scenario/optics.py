@@ -30,6 +30,8 @@ Split = Literal["slot", "packet", "flow"]
 
 #: One slot of circuits. The kernel's least slot is shorter than that of a schedule of flows, as a slot may be a frame.
 CircuitDuration = Annotated[int, *quantity(DURATION, 100, DAY_NS)]
+#: Most slots of circuits, dark ones included.
+MOST_SLOTS = 1024
 HopCost = Annotated[int, *quantity(DURATION, 1, DAY_NS)]
 Circuit = Annotated[tuple[LinkName, LinkName], Listed]
 
@@ -65,7 +67,7 @@ class Hop(Frozen):
     """
 
     rack: LinkName
-    slot: Annotated[int, whole(1, 1024)]
+    slot: Annotated[int, whole(1, MOST_SLOTS)]
     to: LinkName
     link: LinkName
 
@@ -110,7 +112,7 @@ class Optics(Frozen):
         With the routing ``table``: rows (rack, slot, receiver's rack, link). Packets without a row wait.
     """
 
-    slots: Annotated[tuple[CircuitSlot, ...], Field(min_length=1, max_length=1024), Listed]
+    slots: Annotated[tuple[CircuitSlot, ...], Field(min_length=1, max_length=MOST_SLOTS), Listed]
     routing: Routing = "direct"
     queue: QueueLimit = Queue(packets=100)
     ecn_threshold: MaybeQueueLimit = None

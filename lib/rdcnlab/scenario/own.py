@@ -10,11 +10,14 @@ from typing import Annotated, Any
 
 from pydantic import ValidationInfo, model_validator
 
+from rdcnlab.fields import input_file
 from rdcnlab.fields.files import is_there
 from rdcnlab.fields.quantities import FieldError, Frozen, Listed, text
 from rdcnlab.scenario.flow import NAME_ALLOWED, NAME_PATTERN, VARIANTS
 from rdcnlab.scenario.user_file import DIRECTORY, NamedFile, UserFile, digest_of, from_path
 
+#: Most files of a congestion control.
+MOST_FILES = 100
 #: Names that the kernel has besides `VARIANTS`.
 _TAKEN = (*VARIANTS, "dctcp-reno")
 #: Operations without which the kernel refuses the registration at boot (`tcp_validate_congestion_control`); of the last
@@ -56,19 +59,25 @@ class OwnSources(Frozen):
         path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / data
         files = [path]
         if is_there(path) and path.is_dir():
-            files = sorted(file for file in path.iterdir() if file.suffix in (".c", ".h"))
+            files = [file for file in input_file.files_below(path, "*") if file.suffix in (".c", ".h")]
+            if len(files) > MOST_FILES:
+                raise FieldError("", data, f"a directory of at most {MOST_FILES} files *.c and *.h")
         elif path.suffix != ".c":
             raise FieldError(
                 "", data, "a congestion control for the kernel: a file *.c, or a directory with such files"
             )
-        read = [{"path": str(file), "name": file.name, "sha256": digest_of(file)} for file in files]
-        texts = [file.read_text(errors="replace") for file in files if file.suffix == ".c"]
+        read = [{"path": str(file), "name": file.name, "sha256": digest_of(file, input_file.CODE)} for file in files]
+        texts = [_text(file) for file in files if file.suffix == ".c"]
         registering = [content for content in texts if "tcp_register_congestion_control" in content]
         if len(registering) != 1:
             allowed = "a directory in which one *.c registers a congestion control"
             reason = f"{len(registering)} files in '{data}' register a congestion control; one must"
             raise FieldError("", data, allowed, reason=reason)
         return {"name": registered_name(registering[0], whole=len(texts) == 1), "files": read}
+
+
+def _text(file: Path) -> str:
+    return input_file.read(file, input_file.CODE).decode(errors="replace")
 
 
 def registered_name(source: str, *, whole: bool = True) -> str:

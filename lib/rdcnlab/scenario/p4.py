@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
+from rdcnlab.fields import input_file
 from rdcnlab.fields.files import unreadable
 from rdcnlab.fields.quantities import ALLOWED, Described, FieldError
 from rdcnlab.scenario.user_file import DIRECTORY, UserFile, from_path
@@ -74,7 +75,7 @@ def _listed_or_read(value: Any, info: ValidationInfo) -> Any:
         return value
     path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = input_file.read_lines(path, input_file.CODE)
     except UnicodeDecodeError:
         raise ValueError(f"a list of commands, or the path of a text file of them ({path} is no text)") from None
     except OSError as error:

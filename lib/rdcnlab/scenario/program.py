@@ -12,16 +12,22 @@ from typing import Annotated, Any
 
 from pydantic import ValidationInfo, model_validator
 
-from rdcnlab.fields.files import is_file, is_there, unreadable
+from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.files import Refused, is_file, is_there, unreadable
+from rdcnlab.fields.input_file import GIVEN, files_below
 from rdcnlab.fields.quantities import Duration, FieldError, FlowName, Frozen, HostName, Listed, text
-from rdcnlab.scenario.ranges import names
+from rdcnlab.scenario.ranges import MOST_ITEMS, names
 from rdcnlab.scenario.timetable import Path
 from rdcnlab.scenario.user_file import DIRECTORY, NamedFile, digest_of
 
 #: Most words of a command line, as in ``tools/programs.c``.
 MAX_WORDS = 256
+#: Most programs of a scenario.
+MAX_PROGRAMS = 1024
 #: Most files of a program.
 MAX_FILES = 1000
+#: Bytes of all files of a program together; the guest keeps them in memory.
+MOST_GIVEN = 512_000_000
 #: Bytes that all programs of a run may write to files, output included.
 MOST_WRITTEN = 16_000_000
 
@@ -33,6 +39,7 @@ CommandLine = Annotated[
     ),
 ]
 _MISSING = FileNotFoundError(errno.ENOENT, "no such file")
+_FILES = "a file, a directory or a pattern of files"
 _RANGE = re.compile(r"\b[A-Za-z][A-Za-z0-9_]*\[[0-9]{1,4}-[0-9]{1,4}\]")
 
 
@@ -105,7 +112,12 @@ class Program(Frozen):
                 found |= {path.relative_to(directory).as_posix(): path for path in _listed(item, directory, index)}
         if len(found) > MAX_FILES:
             raise FieldError("files", len(found), f"at most {MAX_FILES} files")
-        read = [{"path": str(path), "name": name, "sha256": digest_of(path)} for name, path in sorted(found.items())]
+        size = sum(path.stat().st_size for path in found.values())
+        if size > MOST_GIVEN:
+            raise FieldError("files", f"{size} bytes", f"files of at most {MOST_GIVEN // 10**6} MB together")
+        read = [
+            {"path": str(path), "name": name, "sha256": digest_of(path, GIVEN)} for name, path in sorted(found.items())
+        ]
         return {**data, "files": [*(item for item in given if not isinstance(item, str)), *read]}
 
     @model_validator(mode="after")
@@ -164,19 +176,24 @@ def _listed(name: str, directory: FilePath, index: int) -> Iterator[FilePath]:
         reason = f"'{name}' is not beside the scenario's file, or below"
         raise FieldError(f"files[{index}]", name, "a relative path without ..", reason=reason)
     whole = directory / name
-    if is_there(whole) and whole.is_dir():
-        found = [path for path in sorted(whole.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
-    else:
-        found = [whole] if is_file(whole) else _matching(directory, name)
+    try:
+        if is_there(whole) and whole.is_dir():
+            found = [path for path in files_below(whole) if "__pycache__" not in path.parts]
+        else:
+            found = [whole] if is_file(whole) else _matching(directory, name)
+    except OSError as error:
+        raise FieldError(f"files[{index}]", name, _FILES, reason=unreadable(whole, error)) from None
     if not found:
         reason = unreadable(whole, _MISSING)
-        raise FieldError(f"files[{index}]", name, "a file, a directory or a pattern of files", reason=reason)
+        raise FieldError(f"files[{index}]", name, _FILES, reason=reason)
     yield from found
 
 
 def _matching(directory: FilePath, pattern: str) -> list[FilePath]:
     try:
-        return [path for path in sorted(directory.glob(pattern)) if path.is_file()]
+        return files_below(directory, pattern)
+    except Refused:
+        raise
     except OSError:  # too long for a name
         return []
 
@@ -193,7 +210,11 @@ def expanded(items: Any, hosts: Sequence[str]) -> Any:
     """
     if not isinstance(items, list | tuple):
         return items
-    each = [part for item in items for part in _expanded_item(item, hosts)]
+    each: list[Any] = []
+    for item in items:
+        each += _expanded_item(item, hosts)
+        if len(each) > MOST_ITEMS:
+            raise InputError.of("programs", f"more than {MOST_ITEMS} programs", f"at most {MAX_PROGRAMS}")
     taken = {item["name"] for item in each if isinstance(item, dict) and isinstance(item.get("name"), str)}
     for item in each:
         if isinstance(item, dict) and "name" not in item and isinstance(item.get("host"), str):

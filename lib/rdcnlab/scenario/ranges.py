@@ -7,9 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.errors import InputError, Problem
 
 _RANGE = re.compile(r"\[([0-9]{1,4})-([0-9]{1,4})\]")
+
+
+#: Most items that a list has with its ranges: the most flows of a scenario.
+MOST_ITEMS = 100_000
+#: Most values of a scenario's data. One of 100 000 flows with eight fields each has 900 000.
+MOST_VALUES = 3_000_000
 
 
 def expand(items: Any, field: str) -> Any:
@@ -27,10 +33,17 @@ def expand(items: Any, field: str) -> Any:
     Raises
     ------
     InputError
-        The ranges of one mapping are not equally long.
+        The ranges of one mapping are not equally long, or they stand for too many items.
     """
     if not isinstance(items, list | tuple):
         return items
+    lengths = [_length(item) for item in items]
+    if sum(lengths) > MOST_ITEMS:
+        raise InputError(Problem(field, f"{sum(lengths)} items", f"at most {MOST_ITEMS} items"))
+    several = [(item, length) for item, length in zip(items, lengths, strict=True) if length > 1]
+    if sum(length * values_in(item, MOST_VALUES) for item, length in several) > MOST_VALUES:
+        reason = f"with ranges it stands for more than {MOST_VALUES} values; let flows follow schedules of the network"
+        raise InputError.of(field, f"{len(items)} items", reason=reason)
     return [part for item in items for part in _expanded_item(item, field)]
 
 
@@ -45,6 +58,28 @@ def names(name: str) -> list[str]:
     match = _RANGE.search(name)
     numbers = [] if match is None else range(int(match[1]), int(match[2]) + 1)
     return [_place(name, number) for number in range(len(numbers))] or [name]
+
+
+def _length(item: Any) -> int:
+    """Return for how many items one stands, by the range in its name."""
+    name = item.get("name") if isinstance(item, dict) else None
+    match = _RANGE.search(name) if isinstance(name, str) else None
+    return 1 if match is None else max(1, int(match[2]) - int(match[1]) + 1)
+
+
+def values_in(data: Any, most: int) -> int:
+    """Return the number of values in plain data, or a number above `most` if there are more.
+
+    A part that occurs several times, as with the aliases of YAML, counts as often.
+    """
+    waiting, count = [data] if isinstance(data, list | tuple | dict) else [], 1
+    while waiting and count <= most:
+        part = waiting.pop()
+        inner = part.values() if isinstance(part, dict) else part
+        count += len(part)
+        if count <= most:
+            waiting += [one for one in inner if isinstance(one, list | tuple | dict)]
+    return count
 
 
 def _expanded_item(item: Any, field: str) -> list[Any]:

@@ -13,12 +13,19 @@ from __future__ import annotations
 
 import csv
 import itertools
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from rdcnlab.fields import input_file
+from rdcnlab.fields.files import unreadable
+from rdcnlab.fields.quantities import FieldError
+
 #: Bytes that may leave at one instant of mahimahi: an Ethernet payload of 1500 bytes, and 4 of the tunnel's header.
 BYTES = 1504
+#: Digits of a number of milliseconds, at most; 10**8 ms are a day.
+_MOST_DIGITS = 12
 _TIMES = {"t_s": 10**9, "t_ms": 10**6, "t_us": 10**3, "t_ns": 1}
 _RATES = {"rate_bps": 1, "rate_kbps": 10**3, "rate_Mbps": 10**6, "rate_Gbps": 10**9}
 _ALLOWED = (
@@ -36,10 +43,11 @@ def read_trace(path: Path) -> dict[str, Any]:
         The file cannot be read, or has neither format. The text names the line.
     """
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "no text"
-        raise ValueError(f"a trace that can be read ({path}: {why})") from None
+        lines = input_file.read_lines(path, input_file.TRACE, "ascii")
+    except OSError as error:
+        raise FieldError("rate", str(path), "a trace that can be read", reason=unreadable(path, error)) from None
+    except UnicodeDecodeError:
+        raise ValueError(f"a trace that can be read ({path}: no text)") from None
     lines = [line.strip() for line in lines]
     if lines and "," in lines[0]:
         return _steps(path, lines)
@@ -48,7 +56,7 @@ def read_trace(path: Path) -> dict[str, Any]:
 
 def _opportunities(path: Path, lines: list[str]) -> dict[str, Any]:
     for number, line in enumerate(lines, 1):
-        if not line.isdigit():
+        if not line.isdigit() or len(line) > _MOST_DIGITS:
             raise ValueError(f"{_ALLOWED} ({path}, line {number}: {line[:40]!r})")
     instants = [int(line) for line in lines]
     if not instants or not instants[-1] or any(second < first for first, second in itertools.pairwise(instants)):
@@ -68,6 +76,8 @@ def _steps(path: Path, lines: list[str]) -> dict[str, Any]:
             time, rate = (float(word) for word in row)
         except ValueError:
             raise ValueError(f"two numbers in each line ({path}, line {number}: {','.join(row)[:40]!r})") from None
+        if not math.isfinite(time) or not math.isfinite(rate):
+            raise ValueError(f"finite numbers in each line ({path}, line {number}: {','.join(row)[:40]!r})")
         points.append((round(time * _TIMES[header[0]]), round(rate * _RATES[header[1]])))
     if not points or points[0][0] or any(second[0] <= first[0] for first, second in itertools.pairwise(points)):
         raise ValueError(f"instants that begin at 0 and rise ({path})")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+from rdcnlab.fields.input_file import CAPTURE
 from rdcnlab.fields.quantities import whole
 from rdcnlab.scenario.application import UDP_HEADERS
 from rdcnlab.scenario.captures import ip_size, packets
@@ -15,6 +16,8 @@ from rdcnlab.scenario.user_file import UserFile, from_path
 
 #: Most packets of a capture that is sent again.
 MOST_PACKETS = 1_000_000
+#: Packets of a file that are looked at; a capture has others besides those that its host sent.
+_MOST_READ = 2 * MOST_PACKETS
 _ALLOWED = "the path of a capture, which ends in .pcap or .pcapng"
 #: Instants in ns since the first packet, and payload of the datagrams in bytes.
 Datagrams = tuple[tuple[int, ...], tuple[int, ...]]
@@ -54,8 +57,10 @@ def datagrams(data: bytes) -> Datagrams:
     ValueError
         This is no capture, or none of its packets can be sent again.
     """
-    seen = []
-    for packet in packets(data):
+    seen: list[tuple[int, int]] = []
+    for number, packet in enumerate(packets(data)):
+        if len(seen) > MOST_PACKETS or number > _MOST_READ:
+            raise ValueError(f"a capture with at most {MOST_PACKETS} IP packets that its host sent")
         size = None if packet.leaves is False else ip_size(data, packet)
         if size is not None:
             seen.append((packet.time, max(1, size - UDP_HEADERS)))
@@ -72,4 +77,4 @@ def _examine(path: Path, data: bytes) -> Mapping[str, Any]:  # noqa: ARG001  (sa
     return {"count": len(sizes), "payload": sum(sizes), "largest": largest, "duration": instants[-1]}
 
 
-ReplayFile = Annotated[Replay, from_path((".pcap", ".pcapng"), _ALLOWED, _examine)]
+ReplayFile = Annotated[Replay, from_path((".pcap", ".pcapng"), _ALLOWED, _examine, CAPTURE)]

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
-from rdcnlab.fields.files import is_there
+from rdcnlab.fields.files import is_file, is_there, unreadable
+from rdcnlab.fields.input_file import CODE, files_below
 from rdcnlab.fields.quantities import FieldError, Listed, omit_default, text
 from rdcnlab.scenario.user_file import DIRECTORY, NamedFile, UserFile, digest_of
 
@@ -83,17 +84,22 @@ def _read(value: Any, info: ValidationInfo) -> Any:
     if not (is_there(path) and path.is_dir()):
         if not value.endswith(".py"):
             raise ValueError(_ALLOWED)
-        return {"path": str(path), "sha256": digest_of(path)}
+        return {"path": str(path), "sha256": digest_of(path, CODE)}
     path = path.resolve()
-    first = next((path / name for name in (PACKAGE, MAIN) if (path / name).is_file()), None)
+    first = next((path / name for name in (PACKAGE, MAIN) if is_file(path / name)), None)
     if first is None:
         raise FieldError("", value, _ALLOWED, reason=f"the directory '{value}' has neither {PACKAGE} nor {MAIN}")
-    others = [file for file in sorted(path.rglob("*")) if file.is_file() and file != first and _belongs(file, path)]
+    try:
+        others = [file for file in files_below(path) if file != first and _belongs(file, path)]
+    except OSError as error:
+        raise FieldError("", value, _ALLOWED, reason=unreadable(path, error)) from None
     if len(others) > MOST_FILES:
         raise FieldError("", value, f"a directory of at most {MOST_FILES} files", reason=f"it has {len(others)} files")
-    files = [{"path": str(one), "name": one.relative_to(path).as_posix(), "sha256": digest_of(one)} for one in others]
+    files = [
+        {"path": str(one), "name": one.relative_to(path).as_posix(), "sha256": digest_of(one, CODE)} for one in others
+    ]
     package = {"package": path.name} if first.name == PACKAGE else {}
-    return {"path": str(first), "sha256": digest_of(first), **package, "files": files}
+    return {"path": str(first), "sha256": digest_of(first, CODE), **package, "files": files}
 
 
 def _belongs(file: Path, directory: Path) -> bool:

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ValidationInfo
 
+from rdcnlab.fields import input_file
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.files import unreadable
+from rdcnlab.fields.input_file import CODE, Bound
 from rdcnlab.fields.quantities import FieldError, Frozen, text
 
 #: Key of the validation context: the directory of the scenario's file.
@@ -48,7 +50,7 @@ class UserFile(Frozen):
             The file cannot be read, or differs from the file that the scenario was made with.
         """
         try:
-            data = Path(self.path).read_bytes()
+            data = input_file.read(Path(self.path), input_file.GIVEN)
         except OSError as error:
             raise InputError.of(field, self.path, reason=unreadable(Path(self.path), error)) from None
         if hashlib.sha256(data).hexdigest() != self.sha256:
@@ -69,7 +71,7 @@ class NamedFile(UserFile):
     name: str
 
 
-def digest_of(path: Path) -> str:
+def digest_of(path: Path, bound: Bound) -> str:
     """Return the SHA-256 of a file in hexadecimal.
 
     Raises
@@ -78,14 +80,16 @@ def digest_of(path: Path) -> str:
         The file cannot be read.
     """
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return input_file.sha256(path, bound)
     except OSError as error:
         raise FieldError("", str(path), f"a file that can be read ({path})", reason=unreadable(path, error)) from None
 
 
 def from_path(
-    suffix: str | tuple[str, ...], allowed: str, examine: Callable[[Path, bytes], Mapping[str, Any]] | None = None
+    suffix: str | tuple[str, ...],
+    allowed: str,
+    examine: Callable[[Path, bytes], Mapping[str, Any]] | None = None,
+    bound: Bound = CODE,
 ) -> BeforeValidator:
     """Return the validator that makes the fields of a `UserFile` from a path.
 
@@ -97,6 +101,8 @@ def from_path(
         The files that are allowed, in words.
     examine : callable, optional
         Takes path and content, returns further fields, and raises ValueError with what is allowed.
+    bound : Bound
+        The largest file.
     """
 
     def read(value: Any, info: ValidationInfo) -> Any:
@@ -106,7 +112,7 @@ def from_path(
             raise ValueError(allowed)
         path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
         try:
-            data = path.read_bytes()
+            data = input_file.read(path, bound)
         except OSError as error:
             raise FieldError("", value, f"a file that can be read ({path})", reason=unreadable(path, error)) from None
         fields = {} if examine is None else examine(path, data)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -85,6 +86,8 @@ def check(path: Path, *, force: bool, formats: Sequence[str] = FORMATS) -> None:
         raise InputError.of("--out", str(path), "a file, not a directory")
     if not path.parent.is_dir():
         raise InputError.of("--out", str(path), f"a file in a directory that exists; {path.parent} does not exist")
+    if path.exists() and not path.is_file():
+        raise InputError.of("--out", str(path), "a new file, or a regular one, no device or pipe")
     if path.exists() and not force and not _is_ours(path):
         allowed = "a new file, or one that rdcnlab has drawn; --force overwrites any file"
         raise InputError.of("--out", str(path), allowed)
@@ -94,12 +97,15 @@ def _is_ours(path: Path) -> bool:
     from rdcnlab.analysis.drawing import SOFTWARE
 
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _HEAD))
+            content = head + file.read(_HEAD)
     except OSError:
         return False
     # pages of the report name rdcnlab, too
     mark = f'name="generator" content="{SOFTWARE}"' if path.suffix.lower() == ".html" else SOFTWARE
-    return mark.encode() in content[:_HEAD] + content[-_HEAD:]
+    return mark.encode() in content
 
 
 def write(shown: Shown, path: Path) -> None:

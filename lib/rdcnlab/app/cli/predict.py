@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Annotated
 import typer
 
 from rdcnlab.app.cli.tools import Json, show
+from rdcnlab.fields import input_file
 from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.files import unreadable
 from rdcnlab.scenario import Scenario
 
 app = typer.Typer(help="Ask the trained models.", no_args_is_help=True)
@@ -27,11 +30,15 @@ def predict_variant(
 
     from rdcnlab.models import variant
 
-    readers: dict[str, Callable[[Path], pd.DataFrame]] = {".parquet": pd.read_parquet, ".csv": pd.read_csv}
+    readers: dict[str, Callable[[io.BytesIO], pd.DataFrame]] = {".parquet": pd.read_parquet, ".csv": pd.read_csv}
     if trace.suffix not in readers:
         raise InputError.of("TRACE", trace.name, "a file that ends in .parquet or .csv")
     try:
-        acks = readers[trace.suffix](trace)
+        content = input_file.read(trace, input_file.MEASURED)
+    except OSError as error:
+        raise InputError.of("TRACE", trace, reason=unreadable(trace, error)) from None
+    try:
+        acks = readers[trace.suffix](io.BytesIO(content))
     except (OSError, ValueError) as error:
         raise InputError.of("TRACE", trace, f"a readable table ({error})") from None
     show(json.loads(variant.classify(acks).to_json(orient="records")), as_json)

@@ -10,10 +10,12 @@ from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
+from rdcnlab.fields import input_file
+from rdcnlab.fields.files import unreadable
 from rdcnlab.fields.quantities import Duration, FieldError, Listed, whole
 from rdcnlab.scenario.fabrics.base import Uplinked, place_hosts
 from rdcnlab.scenario.fabrics.rotor import matchings
-from rdcnlab.scenario.optics import CircuitDuration, HopCost, Routing, Split
+from rdcnlab.scenario.optics import MOST_SLOTS, CircuitDuration, HopCost, Routing, Split
 from rdcnlab.scenario.queue import Queue, QueueLimit
 from rdcnlab.scenario.user_file import DIRECTORY
 
@@ -111,10 +113,12 @@ def _read(value: Any, info: ValidationInfo) -> Any:
         return value
     path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
     try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            rows = [row for row in csv.reader(lines) if row and not row[0].startswith("#")]
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{_ALLOWED} ({path}: {getattr(error, 'strerror', None) or 'no text'})") from None
+        lines = input_file.read_lines(path, input_file.TABLE)
+        rows = [row for row in csv.reader(lines) if row and not row[0].startswith("#")]
+    except OSError as error:
+        raise FieldError("", value, _ALLOWED, reason=unreadable(path, error)) from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{_ALLOWED} ({path}: {error if isinstance(error, csv.Error) else 'no text'})") from None
     if rows and [name.strip() for name in rows[0]] == list(_COLUMNS):
         del rows[0]
     found = []
@@ -155,6 +159,7 @@ class OwnCircuits(Optical):
 
     @model_validator(mode="after")
     def _exist(self) -> OwnCircuits:
+        most = MOST_SLOTS // (2 if self.night else 1)  # each night is a slot, too
         for place, row in enumerate(self.circuits):
             slot, rack, uplink, other, other_uplink = row
             field, value = f"circuits[{place}]", ", ".join(map(str, row))
@@ -166,8 +171,8 @@ class OwnCircuits(Optical):
                 raise FieldError(
                     field, value, "the same uplink in columns 3 and 5, which leads to the same optical switch"
                 )
-            if slot < 1:
-                raise FieldError(field, value, "a slot from 1, in column 1")
+            if not 1 <= slot <= most:
+                raise FieldError(field, value, f"a slot of 1 to {most}, in column 1")
         if self._count > 1 or self.night:
             self.check_night(self.night)
         return self

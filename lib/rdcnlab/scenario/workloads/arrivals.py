@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, model_validator
 from pydantic_core.core_schema import SerializationInfo
 
+from rdcnlab.fields import input_file
 from rdcnlab.fields.quantities import (
     ALLOWED,
     DEFAULT,
@@ -113,13 +114,13 @@ def _read(value: Any, info: ValidationInfo) -> Any:
 
 def _instants_of(path: Path, given: str) -> list[str]:
     rows = lines_of(path, given, 1, _FILE)
-    with path.open(encoding="utf-8-sig") as file:
-        header = next((line.strip() for line in file if line.strip() and not line.startswith("#")), "")
+    lines = input_file.read_lines(path, input_file.TABLE, "utf-8-sig")
+    header = next((line.strip() for line in lines if line.strip() and not line.startswith("#")), "")
     if header not in _UNITS:
         raise ValueError(f"{_FILE} ({given} begins with {header[:20]!r})")
     try:
         return [f"{round(float(words[0]) * _UNITS[header])} ns" for _, words in rows]
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(f"{_FILE} ({given} has a word that is no number)") from None
 
 

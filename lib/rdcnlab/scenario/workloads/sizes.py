@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import resources
@@ -237,6 +238,8 @@ def _points_of(path: Path, given: str) -> list[tuple[int, int]]:
     whole = numbers[-1][1]
     if whole not in (1, 100):
         raise ValueError(f"{_FILE} ({given} ends with {whole:g})")
+    if not all(math.isfinite(size) and math.isfinite(share) for size, share in numbers):
+        raise ValueError(f"{_FILE} ({given} has a number that is not finite)")
     for size, share in numbers:
         if round(size) >= 1:  # files begin with 0 bytes and no flow
             points.append((round(size), round(share * WHOLE / whole)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rdcnlab.fields import input_file
 from rdcnlab.fields.files import unreadable
 from rdcnlab.fields.quantities import FieldError
 
@@ -32,14 +33,14 @@ def lines_of(path: Path, given: str, columns: int, allowed: str) -> list[tuple[i
         The file cannot be read, or a line has another number of words. The text names the line.
     """
     try:
-        content = path.read_text(encoding="utf-8-sig")
+        content = input_file.read_lines(path, input_file.TABLE, "utf-8-sig")
     except OSError as error:
         raise FieldError("", given, f"a file that can be read ({path})", reason=unreadable(path, error)) from None
     except UnicodeDecodeError:
         raise ValueError(f"{allowed} ({given}: this is not text)") from None
     rows = [
         (number, line.replace(",", " ").split())
-        for number, line in enumerate(content.splitlines(), 1)
+        for number, line in enumerate(content, 1)
         if line.strip() and not line.startswith("#")
     ]
     if rows and not any(sign.isdigit() for sign in rows[0][1][-1]):

@@ -25,7 +25,7 @@ from rdcnlab.fields.quantities import (
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import application
 from rdcnlab.scenario.flow import CC_ALLOWED, CC_NOUN, MOST_ROUNDS, NAME_PATTERN, VARIANTS
-from rdcnlab.scenario.ranges import names
+from rdcnlab.scenario.ranges import MOST_ITEMS, names
 from rdcnlab.scenario.timetable import BYPASS, ECMP, Path
 from rdcnlab.scenario.user_file import DIRECTORY
 from rdcnlab.scenario.workloads.arrivals import ArrivalsField
@@ -59,7 +59,12 @@ def _read_hosts(value: Any) -> Any:
     given = [value] if isinstance(value, str) else value
     if not isinstance(given, list | tuple):
         return value
-    return [one for item in given for one in (names(item) if isinstance(item, str) else [item])]
+    found: list[Any] = []
+    for item in given:
+        found += names(item) if isinstance(item, str) else [item]
+        if len(found) > MOST_ITEMS:
+            raise ValueError(f"at most {MOST_ITEMS} hosts")
+    return found
 
 
 def _read_matrix(value: Any, info: ValidationInfo) -> Any:

@@ -14,7 +14,9 @@ from pathlib import Path
 from urllib.parse import urldefrag, urlsplit
 
 from rdcnlab.engines.kernel.build import apt, deb, download, releases
+from rdcnlab.fields import input_file
 from rdcnlab.fields.errors import InputError, RunError
+from rdcnlab.fields.files import is_file, unreadable
 from rdcnlab.system.locks import locked
 
 #: Path of the archive in Debian's package.
@@ -163,8 +165,11 @@ def _named(named: str, cache: Path) -> Source:
     release = releases.by_name(named)
     if release is not None:
         return _release(release, cache)
-    path = Path(named).expanduser().resolve()
-    if not path.is_file():
+    try:
+        path = Path(named).expanduser().resolve()
+    except RuntimeError:  # a loop of links, or no such user
+        path = Path(named)
+    if not is_file(path):
         allowed = (
             "a tar archive of the Linux source, an http or https address of one followed by #sha256= and its "
             f"checksum, or a release to be downloaded from Debian: {releases.names()}"
@@ -196,7 +201,10 @@ def _file(path: Path, cache: Path) -> Source:
     key = hashlib.sha256(f"{path} {stat.st_size} {stat.st_mtime_ns}".encode()).hexdigest()[:24]
     note = cache / f"source-{key}.json"
     if not note.is_file():
-        digest = sha256(path)
+        try:
+            digest = input_file.sha256(path, input_file.ARCHIVE)
+        except OSError as error:
+            raise InputError.of("KERNEL_SOURCE", str(path), reason=unreadable(path, error)) from None
         listed = releases.by_archive(digest)
         found = {"digest": digest, "release": listed.release if listed else _release_of_archive(path)}
         cache.mkdir(parents=True, exist_ok=True)

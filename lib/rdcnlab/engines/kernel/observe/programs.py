@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ def _digest(paths: list[Path]) -> str:
     digest = hashlib.sha256()
     for path in paths:
         content = path.read_bytes() if path.exists() else b""
-        digest.update(f"{path.name} {len(content)}\n".encode() + content)
+        digest.update(os.fsencode(f"{path.name} {len(content)}\n") + content)
     return digest.hexdigest()
 
 
