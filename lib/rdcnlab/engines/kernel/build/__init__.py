@@ -30,7 +30,7 @@ __all__ = [
 
 HERE = Path(__file__).resolve().parents[1]
 TOOLS = HERE / "inside" / "tools"
-LAUNCH = HERE / "host" / "launch.c"
+LAUNCH = HERE / "host"
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _package_with_tools() -> carried.Package | None:
 
 
 def _tools_number(compiler: str) -> str:
-    sources = [*sorted(TOOLS.glob("*.[ch]")), *sorted(TOOLS.glob("preload/*.c")), LAUNCH]
+    sources = [*sorted(TOOLS.glob("*.[ch]")), *sorted(TOOLS.glob("preload/*.c")), *sorted(LAUNCH.glob("*.[ch]"))]
     return hashed([compiler, *(path.name + "\n" + path.read_text() for path in sources)])
 
 
@@ -322,7 +322,7 @@ def _build_tools(target: Path) -> None:
     sources = [str(path) for path in sorted(TOOLS.glob("*.c"))]
     cc = ["gcc", "-O2", "-Wall", "-Wextra", "-static", "-pthread", "-o"]
     call([*cc, str(work / "rdcn-guest"), *sources], work, log, "compiling the guest's tools")
-    call([*cc, str(work / "launch"), str(LAUNCH)], work, log, "compiling the launcher")
+    call([*cc, str(work / "launch"), *map(str, sorted(LAUNCH.glob("*.c")))], work, log, "compiling the launcher")
     for path in sorted(TOOLS.glob("preload/*.c")):
         shared = ["gcc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", str(work / f"{path.stem}.so")]
         call([*shared, str(path)], work, log, "compiling what is preloaded")
