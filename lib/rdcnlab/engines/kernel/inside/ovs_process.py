@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from clock import sleep_until
+from tool import TOOL
 from sdn_ports import mac
 
 if TYPE_CHECKING:
@@ -160,7 +161,9 @@ class Controller(Daemon):
             json.dump(plan, file)
         program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sdn_process.py")
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        super().__init__("controller", [sys.executable, "-s", program, path], **pipes)
+        # an application of the scenario's own is no superuser
+        apart = [] if plan["app"] is None else [TOOL, "apart"]
+        super().__init__("controller", [*apart, sys.executable, "-s", program, path], **pipes)
 
     def answer(self) -> Any:
         """Wait for one line of the controller, and return what it says."""
