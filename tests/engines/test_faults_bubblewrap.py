@@ -7,7 +7,7 @@ import pytest
 
 from rdcnlab.engines.kernel import build
 from rdcnlab.engines.kernel.build import Kernel
-from rdcnlab.engines.kernel.guest import sandbox
+from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 from tests.engines.test_faults import (  # noqa: F401 - pytest runs them with the kernel below

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rdcnlab.engines.kernel import guest, plan
-from rdcnlab.engines.kernel.guest import memory, sandbox
+from rdcnlab.engines.kernel.guest import memory
+from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.engines.kernel.plan.memory import memory_of
 from rdcnlab.engines.kernel.plan.quiet import quiet_ns
 from rdcnlab.engines.network import compile_network

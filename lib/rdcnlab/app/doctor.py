@@ -15,7 +15,8 @@ from typing import Any
 
 from rdcnlab.engines.kernel import KernelEngine, build
 from rdcnlab.engines.kernel.build import releases, source, toolchain
-from rdcnlab.engines.kernel.guest import memory, sandbox
+from rdcnlab.engines.kernel.guest import memory
+from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.engines.kernel.switches.ovs import install as ovs_install
 from rdcnlab.engines.kernel.traffic import quic

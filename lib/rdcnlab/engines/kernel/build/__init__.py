@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rdcnlab.engines import Progress
 from rdcnlab.engines.builds import cache, call, hashed
-from rdcnlab.engines.kernel.build import carried, kept, own, patches, source, toolchain
+from rdcnlab.engines.kernel.build import carried, compiling, kept, own, patches, source, toolchain
 from rdcnlab.engines.kernel.build.tree import STEPS, Tree
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario.additions import Additions
@@ -269,6 +269,8 @@ def build(
     target = root / number[:16] if package is None else package.kernel_directory
     tools = _tools_directory()
     report = progress or _silent
+    if algorithm is not None and not (tools / "launch").is_file():
+        build_tools(report)
     with locked(root / f"{number[:16]}.lock", lambda: report("another process builds this kernel", 0, STEPS)):
         if not (target / "linux").is_file():
             work = root / f"{number[:16]}.work"
@@ -278,7 +280,9 @@ def build(
                 fragment, chosen = config(hz=hz, stock=stock, debug=debug), patches.series(stock=stock)
                 place = kept.directory(root, number_here(hz=hz, stock=stock, debug=debug))
                 if algorithm is not None:
-                    own.build(algorithm, place, target, work, fragment, chosen, report)
+                    own.build(
+                        algorithm, place, target, work, fragment, chosen, report, compiling.jail(tools / "launch")
+                    )
                 else:
                     with kept.prepared(place, target.with_suffix(".log"), fragment, chosen, report) as tree:
                         _build(tree, target, work, report, keep=not (stock or debug))

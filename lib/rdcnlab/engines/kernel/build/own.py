@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rdcnlab.engines import Progress
 from rdcnlab.engines.kernel.build import kept
-from rdcnlab.engines.kernel.build.tree import STEPS, Tree
+from rdcnlab.engines.kernel.build.tree import STEPS, Jail, Tree
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario.additions import Additions
 from rdcnlab.scenario.flow import LINUX_VARIANTS
@@ -46,6 +46,7 @@ def build(
     fragment: str,
     chosen: Sequence[Path],
     report: Progress,
+    jail: Jail,
 ) -> None:
     """Build the kernel with a congestion control of the user's own.
 
@@ -63,6 +64,8 @@ def build(
         The patches.
     report : callable
         Called with the current step in words, steps done and steps in total.
+    jail : callable
+        The jail in which the compiler reads the user's file; see `Tree`.
 
     Raises
     ------
@@ -75,6 +78,7 @@ def build(
     with kept.prepared(place, log, fragment, chosen, report) as tree:
         take_out(tree)
         targets = add(tree, algorithm)
+        tree = tree.jailed(jail)
         log.unlink(missing_ok=True)  # its messages are about another state of the file
         try:
             tree.compile(report, targets)

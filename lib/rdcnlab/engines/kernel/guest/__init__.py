@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rdcnlab.engines.kernel.build import HERE, Kernel
-from rdcnlab.engines.kernel.guest import memory, quota, sandbox, watchdog
+from rdcnlab.engines.kernel.guest import memory, quota, watchdog
 from rdcnlab.engines.kernel.guest.plain import plain
 from rdcnlab.engines.kernel.guest.processes import Started, started
+from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.fields.errors import RunError
 
 #: Wall clock of the guest at boot, in ns since 1970.

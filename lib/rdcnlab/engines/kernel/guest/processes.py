@@ -17,8 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, BinaryIO
 
-from rdcnlab.engines.kernel.guest import sandbox
-from rdcnlab.engines.kernel.guest.sandbox import Command
+from rdcnlab.engines.kernel.jail import sandbox
+from rdcnlab.engines.kernel.jail.sandbox import Command
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from clock import sleep_until
-from tool import TOOL
 from sdn_ports import mac
+from tool import TOOL
 
 if TYPE_CHECKING:
     # it runs as a process of its own; with this line it counts as code of the guest, and so for the identity of a run

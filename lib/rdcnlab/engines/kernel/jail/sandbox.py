@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from rdcnlab.engines.kernel.guest.reading import readable
+from rdcnlab.engines.kernel.jail.reading import readable
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 #: Names the newest ABI of Landlock that is used, for tests: 0 is a host without Landlock.
@@ -116,9 +116,10 @@ class Command:
     launch: tuple[str, ...]
     program: tuple[str, ...]
 
-    def line(self, told: int) -> list[str]:
+    def line(self, told: int | None = None) -> list[str]:
         """Return the command's words; the launcher writes its program's process id to the file `told`, as JSON."""
-        return [*self.bubblewrap, *self.launch, "--tell", str(told), "--", *self.program]
+        tell = [] if told is None else ["--tell", str(told)]
+        return [*self.bubblewrap, *self.launch, *tell, "--", *self.program]
 
 
 def command(
@@ -156,8 +157,8 @@ def command(
     how = kind(launch)
     wrap: list[str] = []
     if how == "bubblewrap":
-        wrap = [shutil.which("bwrap") or "bwrap", "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev"]
-        wrap += ["--proc", "/proc"]
+        seen = ["--ro-bind", "/", "/"] if role == "guest" else _bound([*map(str, read), str(launch)])
+        wrap = [shutil.which("bwrap") or "bwrap", *seen, "--dev-bind", "/dev", "/dev", "--proc", "/proc"]
         for path in [*write, *([] if memory is None else [memory])]:
             wrap += ["--bind", str(path), str(path)]
         wrap += ["--unshare-net", "--unshare-ipc", "--die-with-parent", "--new-session", "--"]
@@ -184,6 +185,21 @@ def command(
     for path in readable(*map(Path, read)) if role == "guest" else map(str, read):
         line += ["--read", path]
     return Command(how, tuple(wrap), tuple(line), tuple(program))
+
+
+def _bound(paths: Sequence[str]) -> list[str]:
+    """Return the options of bubblewrap by which these paths exist, and nothing else."""
+    words: list[str] = []
+    bound: list[Path] = []
+    for name in paths:
+        path = Path(name)
+        if path.is_symlink():
+            words += ["--symlink", os.readlink(path), name]
+        real = path.resolve()
+        if real.exists() and not any(real.is_relative_to(place) for place in bound):
+            words += ["--ro-bind", str(real), str(real)]
+            bound.append(real)
+    return words
 
 
 @functools.cache
