@@ -280,9 +280,8 @@ def build(
                 fragment, chosen = config(hz=hz, stock=stock, debug=debug), patches.series(stock=stock)
                 place = kept.directory(root, number_here(hz=hz, stock=stock, debug=debug))
                 if algorithm is not None:
-                    own.build(
-                        algorithm, place, target, work, fragment, chosen, report, compiling.jail(tools / "launch")
-                    )
+                    jail = compiling.jail(tools / "launch")
+                    own.build(algorithm, place, target, work, fragment, chosen, report, jail)
                 else:
                     with kept.prepared(place, target.with_suffix(".log"), fragment, chosen, report) as tree:
                         _build(tree, target, work, report, keep=not (stock or debug))

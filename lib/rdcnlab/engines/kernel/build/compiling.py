@@ -6,7 +6,6 @@ A C file can make its compiler read any file (``#include``, ``.incbin``) and put
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,4 +49,5 @@ def places() -> list[Path]:
 
 
 def _homes() -> tuple[Path, ...]:
-    return Path("/"), Path(os.path.expanduser("~")).resolve(), Path(os.path.expanduser("~/.local")).resolve()
+    home = Path.home().resolve()
+    return Path("/"), home, home / ".local"

@@ -194,7 +194,7 @@ def _bound(paths: Sequence[str]) -> list[str]:
     for name in paths:
         path = Path(name)
         if path.is_symlink():
-            words += ["--symlink", os.readlink(path), name]
+            words += ["--symlink", str(path.readlink()), name]
         real = path.resolve()
         if real.exists() and not any(real.is_relative_to(place) for place in bound):
             words += ["--ro-bind", str(real), str(real)]
