@@ -179,6 +179,9 @@ def messages(log: str, path: str) -> list[str]:
     found = [
         f"{said[1]}: {said[2]}" for said in re.finditer(r"rdcnlab_own/(\S+?:\d+:\d+): (?:fatal )?(error: [^\n]*)", log)
     ]
+    if re.search(r"^make.*rdcnlab_own.*Error", log, re.MULTILINE):
+        # the assembler names its own temporary file, as for a file that .incbin may not read
+        found += [f"{name}: error: {said[1]}" for said in re.finditer(r"\.s:\d+: (?:Fatal )?[Ee]rror: ([^\n]*)", log)]
     elsewhere = ""  # an error in a macro of a header; the place in the user's file where it is used follows
     for line in log.splitlines():
         mine = re.search(rf"{STEM}\.c:\d+:\d+: (?:fatal )?error: ", line)

@@ -138,7 +138,8 @@ class Tree:
         ready.rename(target)
 
     def _make(self, words: Sequence[str], what: str, report: Progress | None = None) -> None:
-        make = ["make", "ARCH=um", f"O={self.out}", f"KCONFIG_ALLCONFIG={self.fragment}"]
+        # a compiler of Rust is not used, and whether a user has one changes the configuration
+        make = ["make", "ARCH=um", f"O={self.out}", f"KCONFIG_ALLCONFIG={self.fragment}", "RUSTC=false"]
         done = 0
 
         def count(line: str) -> None:

@@ -203,22 +203,25 @@ static bool is_of_jail(int64_t target, pid_t child)
 	return session == child || session == getsid(0);
 }
 
-/* Decide on signals until the jail has ended. */
-void calls_decide(int listener, pid_t child)
+/* Decide on signals until `ended` can be read: the filter is this process's own as well, so it never ends. */
+void calls_decide(int listener, pid_t child, int ended)
 {
-	struct pollfd waiting = { listener, POLLIN, 0 };
+	struct pollfd waiting[] = { { listener, POLLIN, 0 }, { ended, POLLIN, 0 } };
 
 	for (;;) {
 		struct seccomp_notif asked;
 		struct seccomp_notif_resp reply = { .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
 		bool owner;
 
-		if (poll(&waiting, 1, -1) < 0 && errno != EINTR)
+		if (poll(waiting, 2, -1) < 0) {
+			if (errno == EINTR)
+				continue;
 			return;
-		if (waiting.revents & (POLLHUP | POLLERR))
+		}
+		if (waiting[1].revents)
 			return;
 		memset(&asked, 0, sizeof(asked));
-		if (!(waiting.revents & POLLIN) || ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked))
+		if (!(waiting[0].revents & POLLIN) || ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked))
 			continue;
 		owner = asked.data.nr == SYS_fcntl;
 		reply.id = asked.id;

@@ -24,7 +24,7 @@ void files_restrict(int rules);
 /* calls.c: which system calls may be made, by seccomp; a descriptor of signals to decide on, or -1 */
 bool calls_available(void);
 bool calls_restrict(enum role role, bool ask, int *listener);
-void calls_decide(int listener, pid_t child);
+void calls_decide(int listener, pid_t child, int ended);
 
 /* rights.c: namespaces, limits and the rights of a superuser */
 const char *rights_separate(void);

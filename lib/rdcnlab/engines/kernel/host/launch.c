@@ -222,22 +222,37 @@ static void run_in_namespaces(char **words)
 	end_as(child);
 }
 
+static int ending[2];
+
+static void note_end(int number)
+{
+	int was = errno;
+
+	(void)number;
+	(void)!write(ending[1], "", 1);
+	errno = was;
+}
+
 static void run_with_answers(char **words)
 {
+	struct sigaction action = { .sa_handler = note_end, .sa_flags = SA_NOCLDSTOP };
 	pid_t self = getpid(), child;
 
+	if (pipe2(ending, O_CLOEXEC) || sigaction(SIGCHLD, &action, NULL))
+		fail("pipe", "");
 	enter(true);
 	child = fork();
 	if (child < 0)
 		fail("fork", "");
 	if (!child) {
+		signal(SIGCHLD, SIG_DFL);
 		bind_to(self);
 		execv(words[0], words);
 		fail("exec", words[0]);
 	}
 	tell(child);
 	if (listener >= 0)
-		calls_decide(listener, child);
+		calls_decide(listener, child, ending[0]);
 	end_as(child);
 }
 
