@@ -213,6 +213,7 @@ def test_without_landlock_system_calls_and_signals_are_held(place: Place, monkey
 
 
 def test_of_the_systems_settings_a_guest_reads_what_everyone_may_read(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
     tree = {"open/a": 0o644, "mixed/b": 0o644, "mixed/key": 0o600, "closed/c": 0o644, "d": 0o644, "shadow": 0o640}
     for name, mode in tree.items():
         path = tmp_path / name

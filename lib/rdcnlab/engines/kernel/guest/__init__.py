@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from rdcnlab.engines.kernel.build import HERE, Kernel
 from rdcnlab.engines.kernel.guest import memory, quota, watchdog
-from rdcnlab.engines.kernel.guest.plain import plain
 from rdcnlab.engines.kernel.guest.processes import Started, started
 from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.fields.errors import RunError
@@ -172,12 +171,17 @@ def boot(
     environment = {"HOME": str(directory), "PATH": "/usr/bin:/bin", "GLIBC_TUNABLES": NO_RSEQ}
     begun = time.monotonic()
     limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns, most_processes, most_stored_B)
-    with plain(directory) as named, memory.private(need) as room, log.open("wb") as console:
-        line = [*arguments(kernel, named, named / "clock", need, python, inside), *options, *programs(kernel)]
+    with memory.private(need) as room, log.open("wb") as console:
+        line = [
+            *arguments(kernel, sandbox.DIRECTORY, sandbox.DIRECTORY / "clock", need, python, inside),
+            *options,
+            *programs(kernel),
+        ]
         command = sandbox.command(
             kernel.launch,
             core=_pinned(core),
             write=[directory],
+            directory=directory,
             memory=room,
             most_file=max(need, most_stored_B),
             read=[kernel.directory, kernel.tools, *read],

@@ -8,6 +8,7 @@
  * a user's C.  It ends with the process that launched it.
  *
  *   --role guest|build   what the program is; guest if not given
+ *   --directory DIR      the run's, which the program finds at /proc/self/fd/100 whatever its path
  *   --write DIR          may be read and written; may be repeated
  *   --read PATH          may be read; may be repeated
  *   --memory DIR         an empty directory for the guest's memory, private to it; removed
@@ -37,6 +38,9 @@
 
 /* a shell's exit status for a program that a signal ended, without the signal's number */
 #define SIGNALLED 128
+
+/* the number of the run's directory, which guests have in their command line */
+#define DIRECTORY 100
 
 static enum role role = GUEST;
 static int abi, rules = -1, parent, told = -1, core = -1, listener = -1;
@@ -85,6 +89,15 @@ static void make_memory(const char *path)
 	setenv("TMPDIR", path, 1);
 }
 
+static void open_at(const char *path, int number)
+{
+	int place = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (place < 0 || dup2(place, number) < 0)
+		fail("open", path);
+	close(place);
+}
+
 static void option(const char *name, const char *value)
 {
 	if (!strcmp(name, "--parent"))
@@ -97,6 +110,8 @@ static void option(const char *name, const char *value)
 		file = strtoul(value, NULL, 10);
 	else if (!strcmp(name, "--data"))
 		data = strtoul(value, NULL, 10);
+	else if (!strcmp(name, "--directory"))
+		open_at(value, DIRECTORY);
 	else if (!strcmp(name, "--role"))
 		role = strcmp(value, "build") ? GUEST : BUILD;
 	else if (!strcmp(name, "--abi"))
@@ -238,6 +253,7 @@ static void run_with_answers(char **words)
 	struct sigaction action = { .sa_handler = note_end, .sa_flags = SA_NOCLDSTOP };
 	pid_t self = getpid(), child;
 
+	setsid();	/* signals stay in it; it fails where this is one already */
 	if (pipe2(ending, O_CLOEXEC) || sigaction(SIGCHLD, &action, NULL))
 		fail("pipe", "");
 	enter(true);

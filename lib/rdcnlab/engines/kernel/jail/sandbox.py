@@ -25,6 +25,8 @@ from rdcnlab.engines.kernel.jail.reading import readable
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 #: Names the newest ABI of Landlock that is used, for tests: 0 is a host without Landlock.
 OLDER = "RDCNLAB_LANDLOCK"
+#: Where a guest's kernel finds the directory of its run: the same for each run, so that nothing depends on its path.
+DIRECTORY = Path("/proc/self/fd/100")
 #: Most bytes that a process of a guest has besides files and the guest's memory.
 MOST_DATA = 1 << 30
 
@@ -129,6 +131,7 @@ def command(
     write: Sequence[Path],
     read: Sequence[Path | str],
     core: int | None = None,
+    directory: Path | None = None,
     memory: Path | None = None,
     most_file: int | None = None,
     role: Literal["guest", "build"] = "guest",
@@ -147,6 +150,8 @@ def command(
         Paths that the program may read; for a guest in addition to the system and Python.
     core : int, optional
         Core to pin the program to.
+    directory : Path, optional
+        A directory that the program finds at `DIRECTORY`.
     memory : Path, optional
         An empty directory for the guest's memory, which the launcher may remove.
     most_file : int, optional
@@ -178,6 +183,8 @@ def command(
         line += ["--file", str(most_file)]
     if role == "guest":
         line += ["--data", str(MOST_DATA)]
+    if directory is not None:
+        line += ["--directory", str(directory)]
     if memory is not None:
         line += ["--memory", str(memory)]
     for path in (*map(str, write), *DEVICES):
