@@ -88,7 +88,8 @@ def test_no_interface_speaks_ipv6(run_guest: RunGuest, two_hosts: Scenario) -> N
 SHOWS = """\
 import os, pathlib, sys
 for name in ("meminfo", "cmdline", "mounts", "self/maps", "self/status", "self/limits", "self/stat", "vmstat",
-             "zoneinfo", "stat", "uptime", "loadavg", "version", "swaps", "filesystems", "buddyinfo", "slabinfo", "self/environ"):
+             "zoneinfo", "stat", "uptime", "loadavg", "version", "swaps", "filesystems", "buddyinfo", "slabinfo",
+             "self/environ"):
     path = pathlib.Path("/proc", name)
     print(name, path.read_bytes() if os.access(path, os.R_OK) else None)
 print(os.listdir("/"), sys.flags.hash_randomization, sorted(os.environ))

@@ -172,11 +172,8 @@ def boot(
     begun = time.monotonic()
     limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns, most_processes, most_stored_B)
     with memory.private(need) as room, log.open("wb") as console:
-        line = [
-            *arguments(kernel, sandbox.DIRECTORY, sandbox.DIRECTORY / "clock", need, python, inside),
-            *options,
-            *programs(kernel),
-        ]
+        named = sandbox.DIRECTORY
+        line = [*arguments(kernel, named, named / "clock", need, python, inside), *options, *programs(kernel)]
         command = sandbox.command(
             kernel.launch,
             core=_pinned(core),
