@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -131,6 +132,10 @@ static int attack(const char *kind, const char *what)
 		signal(SIGXFSZ, SIG_IGN);
 	if (!strcmp(kind, "big"))
 		return truncate(what, 1 << 30);
+	if (!strcmp(kind, "type"))
+		return ioctl(0, TIOCSTI, "x");
+	if (!strcmp(kind, "console"))
+		return ioctl(0, TIOCLINUX, "\2");
 	if (!strcmp(kind, "right"))
 		return chroot("/");
 	/* what a guest may do; these prove that the others fail for the right reason */

@@ -131,7 +131,9 @@ def test_a_jail_has_no_sockets(place: Place, tmp_path: Path) -> None:
         assert place.attack("socket-file", name) != "done"
 
 
-@pytest.mark.parametrize("kind", ["io_uring", "keys", "bpf", "mount", "namespace", "namespace-by-clone", "right"])
+@pytest.mark.parametrize(
+    "kind", ["io_uring", "keys", "bpf", "mount", "namespace", "namespace-by-clone", "type", "console", "right"]
+)
 def test_a_jail_refuses_system_calls_that_no_guest_needs(place: Place, kind: str) -> None:
     assert place.attack(kind) == "Operation not permitted"
     if kind != "right":

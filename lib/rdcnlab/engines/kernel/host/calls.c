@@ -78,6 +78,10 @@ static const int refused[] = {
 	SYS_fanotify_init, SYS_lookup_dcookie, SYS_iopl, SYS_ioperm, SYS_sethostname, SYS_setdomainname,
 };
 
+static const int sending[] = { SYS_kill, SYS_tkill, SYS_tgkill };
+/* allowed with the arguments that were not answered before */
+static const int checked[] = { SYS_ioctl, SYS_fcntl };
+
 static struct sock_filter program[512];
 static size_t length;
 
@@ -106,17 +110,17 @@ static void if_call(int number, uint8_t lines)
 #define NUMBER offsetof(struct seccomp_data, nr)
 #define REFUSE (SECCOMP_RET_ERRNO | EPERM)
 
+/* Answer a call if an argument has a value; with another value, go on. */
 static void if_argument(int number, int which, uint32_t value, uint32_t how)
 {
-	if_call(number, 5);
+	if_call(number, 4);
 	load(ARGUMENT(which));
 	put(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
 	answer(how);
-	answer(SECCOMP_RET_ALLOW);
 	load(NUMBER);
 }
 
-/* Refuse a call if an argument has one of the bits, or, with `all`, all of them. */
+/* Refuse a call if an argument has one of the bits, or, with `all`, all of them, and allow it otherwise. */
 static void if_bits(int number, int which, uint32_t bits, bool all)
 {
 	if_call(number, 6);
@@ -160,9 +164,13 @@ static void write_program(enum role role, bool ask)
 	if (ask)
 		if_argument(SYS_fcntl, 1, F_SETOWN_EX, REFUSE);
 	if_argument(SYS_fcntl, 1, F_SETOWN, signals);
-	for (size_t i = 0; i < 3; i++) {
-		if_call((int[]){ SYS_kill, SYS_tkill, SYS_tgkill }[i], 1);
+	for (size_t i = 0; i < COUNT(sending); i++) {
+		if_call(sending[i], 1);
 		answer(signals);
+	}
+	for (size_t i = 0; i < COUNT(checked); i++) {
+		if_call(checked[i], 1);
+		answer(SECCOMP_RET_ALLOW);
 	}
 	answer(role == GUEST ? REFUSE : SECCOMP_RET_ALLOW);
 }

@@ -5,7 +5,7 @@
  *
  * Starts a program in a jail, so that it cannot harm the host: a guest's kernel, because
  * root inside the guest can mount the host's file system anew and writable, or a build with
- * a user's C.  It ends with the process that launched it.
+ * a user's C.  It ends with the process PID, or, without --parent, with whoever started it.
  *
  *   --role guest|build   what the program is; guest if not given
  *   --directory DIR      the run's, which the program finds at /proc/self/fd/100 whatever its path
@@ -43,7 +43,7 @@
 #define DIRECTORY 100
 
 static enum role role = GUEST;
-static int abi, rules = -1, parent, told = -1, core = -1, listener = -1;
+static int abi, rules = -1, parent = -1, told = -1, core = -1, listener = -1;
 static unsigned long file, data;
 static const char *spaces;
 static bool has_filter;
