@@ -9,7 +9,6 @@ import pytest
 
 from rdcnlab.engines.kernel import guest, plan
 from rdcnlab.engines.kernel.guest import memory
-from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.engines.kernel.plan.memory import memory_of
 from rdcnlab.engines.kernel.plan.quiet import quiet_ns
 from rdcnlab.engines.network import compile_network
@@ -88,12 +87,10 @@ def test_a_line_of_a_bit_per_ms_delivers_all_datagrams(run_guest: RunGuest) -> N
 
 
 @pytest.mark.guest
-def test_a_disk_that_takes_no_more_ends_the_run_with_an_error(
-    run_guest: RunGuest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_takes_no_more_ends_the_run_with_an_error(run_guest: RunGuest) -> None:
     """Departures go to a device that is always full."""
-    monkeypatch.setattr(sandbox, "DEVICES", (*sandbox.DEVICES, "/dev/full"))
-    full = [("a", "ln -s /dev/full /run/rdcnlab/ocs_dequeue.trace")]
+    trace = "/run/rdcnlab/ocs_dequeue.trace"
+    full = [("a", f"touch {trace} && mount --bind /dev/full {trace}")]
     scenario = datagrams({"rate": "1 Gb/s", "buffer": "1 MB"}, {"rate": "10 Mb/s", "size": "1 MB"}, "2 s")
     with pytest.raises(RunError, match=r"records of 'ocs_dequeue' could not be written .* No space left on device"):
         run_guest(scenario, before=full)

@@ -26,7 +26,7 @@ def jail(launch: Path) -> Jail:
 
     def jailed(line: list[str], write: Sequence[Path], read: Sequence[Path]) -> list[str]:
         program = [shutil.which(line[0]) or line[0], *line[1:]]
-        paths = [*reading.SYSTEM, *reading.settings(), *places(), *read]
+        paths: list[Path | str] = [*reading.SYSTEM, *reading.settings(), *places(), *read]
         return sandbox.command(launch, program=program, write=write, read=paths, role="build").line()
 
     return jailed

@@ -16,7 +16,7 @@ CAPTURED_B = 512
 
 def most_B(plan: dict[str, Any]) -> int:  # noqa: N802  (unit)
     """Return the bytes that a plan may store: captures, what programs write, and a base for everything else."""
-    captured = sum(each["packets"] for each in plan["captures"])
+    captured: int = sum(each["packets"] for each in plan["captures"])
     stored: int = plan.get("programs", {}).get("stored_B", 0)
     return BASE + CAPTURED_B * captured + 2 * stored
 

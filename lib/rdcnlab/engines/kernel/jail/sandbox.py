@@ -187,10 +187,10 @@ def command(
         line += ["--directory", str(directory)]
     if memory is not None:
         line += ["--memory", str(memory)]
-    for path in (*map(str, write), *DEVICES):
-        line += ["--write", path]
-    for path in readable(*map(Path, read)) if role == "guest" else map(str, read):
-        line += ["--read", path]
+    for name in (*map(str, write), *DEVICES):
+        line += ["--write", name]
+    for name in readable(*map(Path, read)) if role == "guest" else map(str, read):
+        line += ["--read", name]
     return Command(how, tuple(wrap), tuple(line), tuple(program))
 
 
