@@ -23,6 +23,7 @@ from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
+from tests.engines.programs import run_in
 
 pytestmark = pytest.mark.guest
 
@@ -81,6 +82,45 @@ def test_no_interface_speaks_ipv6(run_guest: RunGuest, two_hosts: Scenario) -> N
     off = "cat /proc/net/if_inet6; cat /proc/sys/net/ipv6/conf/{}-eth0/disable_ipv6"
     asked = [(host, off.format(host)) for host in ("a", "b")] + [("a", "cat /proc/1/net/if_inet6")]
     assert [answer.split() for answer in run_guest(two_hosts, commands=asked).answers] == [["1"], ["1"], []]
+
+
+#: A program that prints what a guest shows of its machine.
+SHOWS = """\
+import os, pathlib, sys
+for name in ("meminfo", "cmdline", "mounts", "self/maps", "self/status", "self/limits", "self/stat", "vmstat",
+             "zoneinfo", "stat", "uptime", "loadavg", "version", "swaps", "filesystems", "buddyinfo", "slabinfo",
+             "self/environ"):
+    path = pathlib.Path("/proc", name)
+    print(name, path.read_bytes() if os.access(path, os.R_OK) else None)
+print(os.listdir("/"), sys.flags.hash_randomization, sorted(os.environ))
+"""
+
+
+def shown(directory: Path, core: int | None = None) -> bytes:
+    """Return what `SHOWS` prints, run in a directory."""
+    (directory / "shows.py").write_text(SHOWS)
+    (directory / "mine.yaml").write_text(
+        "network: {fabric: dumbbell, pairs: 2, rate: 100 Mb/s}\nlimit: 10 s\n"
+        "programs: [{host: s1, run: 'python3 shows.py', files: [shows.py]}]\n"
+    )
+    (directory / "run").mkdir()
+    return run_in(directory / "run", Scenario.load(directory / "mine.yaml"), core).files["programs/s1.out"]
+
+
+@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow)])
+def test_what_a_program_sees_of_its_machine_is_the_same_in_each_run(
+    kernel: build.Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Memory, addresses, processes and paths depend neither on the core nor on the user's settings and paths."""
+    seen = set()
+    for number in range(count):
+        monkeypatch.setenv("TZ", ("UTC", "Asia/Tokyo")[number % 2])
+        monkeypatch.setenv("LC_ALL", ("C", "de_DE.UTF-8", "C.UTF-8")[number % 3])
+        monkeypatch.setenv("PYTHONHASHSEED", str(number))
+        directory = tmp_path / f"{number:03d}" / "/".join(["long path"] * (number % 5 * 8))
+        directory.mkdir(parents=True)
+        seen.add(shown(directory, cores()[number % len(cores())]))
+    assert len(seen) == 1
 
 
 def test_seeds_differ(run_guest: RunGuest, scenario: Scenario) -> None:

@@ -17,7 +17,8 @@ import pytest
 
 from rdcnlab.engines.kernel import guest, plan
 from rdcnlab.engines.kernel.build import Kernel
-from rdcnlab.engines.kernel.guest import memory, processes, sandbox, watchdog
+from rdcnlab.engines.kernel.guest import memory, processes, watchdog
+from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario

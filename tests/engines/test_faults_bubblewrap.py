@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from rdcnlab.engines.kernel import build
-from rdcnlab.engines.kernel.build import Kernel
-from rdcnlab.engines.kernel.guest import sandbox
+from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 from tests.engines.test_faults import (  # noqa: F401 - pytest runs them with the kernel below
@@ -25,31 +26,19 @@ from tests.engines.test_faults import (  # noqa: F401 - pytest runs them with th
 
 pytestmark = pytest.mark.guest
 
-#: In place of ``host/launch.c``: starts the program, and says that this host has no Landlock.
-LAUNCH = """#!/bin/sh
-[ "$1" != --check ] || { echo 0; exit; }
-while [ "$1" != -- ]; do shift; done
-shift
-exec "$@"
-"""
+
+@pytest.fixture(scope="module", autouse=True)
+def without_landlock() -> Iterator[None]:
+    """Start guests as on a host without Landlock."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(sandbox.OLDER, "0")
+        if sandbox.kind(build.build().launch) != "bubblewrap":
+            pytest.skip("bubblewrap is missing, or this host forbids the namespaces that it needs")
+        yield
 
 
-@pytest.fixture(scope="module")
-def kernel(kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
-    """The patched kernel, started as on a host without Landlock."""
-    tools = tmp_path_factory.mktemp("tools")
-    for file in kernel.tools.iterdir():
-        (tools / file.name).symlink_to(file)
-    ours = Kernel(kernel.id, kernel.directory, tools)
-    ours.launch.unlink()
-    ours.launch.write_text(LAUNCH)
-    ours.launch.chmod(0o755)
-    if sandbox.kind(ours.launch) != "bubblewrap":
-        pytest.skip("bubblewrap is missing, or this host forbids the namespaces that it needs")
-    return ours
-
-
-def test_a_run_has_the_same_bytes(run_guest: RunGuest, two_flows: Scenario) -> None:
-    confined, usual = run_guest(two_flows), run_guest(two_flows, kernel=build.build())
-    assert confined.report.confinement == "bubblewrap"
-    assert confined.digest == usual.digest
+def test_a_run_has_the_same_bytes(run_guest: RunGuest, two_flows: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    confined = run_guest(two_flows)
+    monkeypatch.delenv(sandbox.OLDER)
+    assert confined.report.jail.startswith("bubblewrap, seccomp")
+    assert confined.digest == run_guest(two_flows).digest

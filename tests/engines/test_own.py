@@ -26,6 +26,11 @@ def scenario(file: Path, cc: str = "gentle", size: str = "16 MiB") -> Scenario:
     return Scenario.from_dict(data).with_(cc=cc, size=size)
 
 
+def as_it_is(line: list[str], *_: object) -> list[str]:
+    """No jail."""
+    return line
+
+
 def test_its_kernel_has_an_identity_of_its_own(tmp_path: Path) -> None:
     plain, made = Scenario.from_dict(TWO_FLOWS), scenario(GENTLE)
     assert made.engine.algorithm is not None
@@ -95,7 +100,7 @@ def test_the_tree_is_prepared_once_and_kept(tmp_path: Path, monkeypatch: pytest.
     def built(file: Path, name: str) -> None:
         algorithm = scenario(file).engine.algorithm
         assert algorithm is not None
-        own.build(algorithm, place, tmp_path / name, tmp_path, "", [], lambda *_: None)
+        own.build(algorithm, place, tmp_path / name, tmp_path, "", [], lambda *_: None, as_it_is)
 
     built(GENTLE, "one")
     # the user's file comes first, so that its errors appear before the whole kernel is compiled
@@ -110,7 +115,9 @@ def test_the_tree_is_prepared_once_and_kept(tmp_path: Path, monkeypatch: pytest.
     other.write_text("changed")
     assert made.engine.algorithm is not None
     with pytest.raises(InputError, match=r"engine\.algorithm: .*the file the scenario was made with"):
-        own.build(made.engine.algorithm, place, tmp_path / "two", tmp_path, "", [], lambda *_: None)
+        own.build(
+            made.engine.algorithm, place, tmp_path / "two", tmp_path, "", [], lambda *_: None, lambda line, *_: line
+        )
     assert not (place / "source/net/ipv4/Makefile").read_text()
 
 

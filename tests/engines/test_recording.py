@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rdcnlab.engines.kernel import guest, plan
-from rdcnlab.engines.kernel.guest import memory, sandbox
+from rdcnlab.engines.kernel.build import Kernel
+from rdcnlab.engines.kernel.guest import memory
+from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.engines.kernel.plan.memory import memory_of
 from rdcnlab.engines.kernel.plan.quiet import quiet_ns
 from rdcnlab.engines.network import compile_network
@@ -91,11 +94,17 @@ def test_a_disk_that_takes_no_more_ends_the_run_with_an_error(
     run_guest: RunGuest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Departures go to a device that is always full."""
+    made = guest.run
+
+    def run(kernel: Kernel, asked: dict[str, Any], directory: Path, **options: Any) -> guest.Report:
+        (directory / "ocs_dequeue.trace").symlink_to("/dev/full")  # a guest may make no link
+        return made(kernel, asked, directory, **options)
+
     monkeypatch.setattr(sandbox, "DEVICES", (*sandbox.DEVICES, "/dev/full"))
-    full = [("a", "ln -s /dev/full /run/rdcnlab/ocs_dequeue.trace")]
+    monkeypatch.setattr(guest, "run", run)
     scenario = datagrams({"rate": "1 Gb/s", "buffer": "1 MB"}, {"rate": "10 Mb/s", "size": "1 MB"}, "2 s")
     with pytest.raises(RunError, match=r"records of 'ocs_dequeue' could not be written .* No space left on device"):
-        run_guest(scenario, before=full)
+        run_guest(scenario)
 
 
 def test_time_without_datagrams_follows_from_the_slowest_line() -> None:

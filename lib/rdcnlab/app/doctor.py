@@ -15,7 +15,8 @@ from typing import Any
 
 from rdcnlab.engines.kernel import KernelEngine, build
 from rdcnlab.engines.kernel.build import releases, source, toolchain
-from rdcnlab.engines.kernel.guest import memory, sandbox
+from rdcnlab.engines.kernel.guest import memory
+from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.engines.kernel.switches.ovs import install as ovs_install
 from rdcnlab.engines.kernel.traffic import quic
@@ -133,14 +134,14 @@ def _confinement() -> tuple[bool, str, str]:
     if kernel is None:
         return False, "known once the kernel is built", "rdcnlab kernel build"
     confinement = sandbox.kind(kernel.launch)
-    if confinement == "landlock":
-        return True, f"Landlock {sandbox.landlock(kernel.launch)}", ""
-    if confinement == "bubblewrap":
-        return True, "bubblewrap", ""
+    if confinement != "none":
+        lacking = sandbox.missing(kernel.launch)
+        words = sandbox.described(confinement, sandbox.walls(kernel.launch))
+        return True, words + (f"; not held: {', '.join(lacking)}" if lacking else ""), ""
     # as in a container of Docker, whose seccomp profile forbids what bubblewrap needs
     forbidden = subprocess.run(["unshare", "--user", "true"], capture_output=True, check=False).returncode
     remedy = "a host with Landlock (Linux 5.13 or later)" if forbidden else "sudo apt-get install -y bubblewrap"
-    return False, "neither Landlock nor bubblewrap: a guest has all your rights", remedy
+    return False, "neither Landlock nor bubblewrap: a guest reaches all your files", remedy
 
 
 def _cores() -> tuple[bool, str, str]:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from rdcnlab.fields.errors import RunError
@@ -36,6 +36,7 @@ def call(
     what: str,
     each_line: Callable[[str], None] | None = None,
     lock: int | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> None:
     """Run a command of a build with its output in `log`.
 
@@ -54,6 +55,8 @@ def call(
     lock : int, optional
         The descriptor of a lock. If this process is killed, the command runs on for a while, and holds the lock until
         then.
+    variables : mapping, optional
+        Variables of its environment, in addition to those that make builds equal.
 
     Raises
     ------
@@ -72,6 +75,7 @@ def call(
         "KBUILD_BUILD_HOST": "rdcnlab",
         "KBUILD_BUILD_VERSION": "1",
         "SOURCE_DATE_EPOCH": "0",
+        **(variables or {}),
     }
     with log.open("a") as file:
         process = subprocess.Popen(

@@ -118,7 +118,7 @@ class KernelEngine(Engine):
             "kernel_source": origin.source.name,
             "compiler": origin.compiler,
             "host": platform.release(),
-            "confinement": report.confinement,
+            "jail": report.jail,
             "core": core,
             "wall_s": round(report.wall_s, 3),
             "virtual_s": (report.virtual_ns - START_NS) / 1e9,

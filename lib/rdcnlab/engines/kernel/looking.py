@@ -67,8 +67,8 @@ def look(scenario: Scenario, host: str, at_ns: int, commands: Sequence[str]) -> 
     at_ns : int
         ns after the scenario's start.
     commands : sequence of str
-        They run as root in the host's network, one after the other, each in a shell of its own. They take no virtual
-        time, unless they wait.
+        They run in the host's network, with the rights that programs in hosts have, one after the other, each in a
+        shell of its own. They take no virtual time, unless they wait.
 
     Raises
     ------

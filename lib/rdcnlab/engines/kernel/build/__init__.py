@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rdcnlab.engines import Progress
 from rdcnlab.engines.builds import cache, call, hashed
-from rdcnlab.engines.kernel.build import carried, kept, own, patches, source, toolchain
+from rdcnlab.engines.kernel.build import carried, compiling, kept, own, patches, source, toolchain
 from rdcnlab.engines.kernel.build.tree import STEPS, Tree
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario.additions import Additions
@@ -30,7 +30,7 @@ __all__ = [
 
 HERE = Path(__file__).resolve().parents[1]
 TOOLS = HERE / "inside" / "tools"
-LAUNCH = HERE / "host" / "launch.c"
+LAUNCH = HERE / "host"
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _package_with_tools() -> carried.Package | None:
 
 
 def _tools_number(compiler: str) -> str:
-    sources = [*sorted(TOOLS.glob("*.[ch]")), *sorted(TOOLS.glob("preload/*.c")), LAUNCH]
+    sources = [*sorted(TOOLS.glob("*.[ch]")), *sorted(TOOLS.glob("preload/*.c")), *sorted(LAUNCH.glob("*.[ch]"))]
     return hashed([compiler, *(path.name + "\n" + path.read_text() for path in sources)])
 
 
@@ -269,6 +269,8 @@ def build(
     target = root / number[:16] if package is None else package.kernel_directory
     tools = _tools_directory()
     report = progress or _silent
+    if algorithm is not None and not (tools / "launch").is_file():
+        build_tools(report)
     with locked(root / f"{number[:16]}.lock", lambda: report("another process builds this kernel", 0, STEPS)):
         if not (target / "linux").is_file():
             work = root / f"{number[:16]}.work"
@@ -278,7 +280,8 @@ def build(
                 fragment, chosen = config(hz=hz, stock=stock, debug=debug), patches.series(stock=stock)
                 place = kept.directory(root, number_here(hz=hz, stock=stock, debug=debug))
                 if algorithm is not None:
-                    own.build(algorithm, place, target, work, fragment, chosen, report)
+                    jail = compiling.jail(tools / "launch")
+                    own.build(algorithm, place, target, work, fragment, chosen, report, jail)
                 else:
                     with kept.prepared(place, target.with_suffix(".log"), fragment, chosen, report) as tree:
                         _build(tree, target, work, report, keep=not (stock or debug))
@@ -322,7 +325,7 @@ def _build_tools(target: Path) -> None:
     sources = [str(path) for path in sorted(TOOLS.glob("*.c"))]
     cc = ["gcc", "-O2", "-Wall", "-Wextra", "-static", "-pthread", "-o"]
     call([*cc, str(work / "rdcn-guest"), *sources], work, log, "compiling the guest's tools")
-    call([*cc, str(work / "launch"), str(LAUNCH)], work, log, "compiling the launcher")
+    call([*cc, str(work / "launch"), *map(str, sorted(LAUNCH.glob("*.c")))], work, log, "compiling the launcher")
     for path in sorted(TOOLS.glob("preload/*.c")):
         shared = ["gcc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", str(work / f"{path.stem}.so")]
         call([*shared, str(path)], work, log, "compiling what is preloaded")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rdcnlab.engines import Progress
 from rdcnlab.engines.kernel.build import kept
-from rdcnlab.engines.kernel.build.tree import STEPS, Tree
+from rdcnlab.engines.kernel.build.tree import STEPS, Jail, Tree
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario.additions import Additions
 from rdcnlab.scenario.flow import LINUX_VARIANTS
@@ -46,6 +46,7 @@ def build(
     fragment: str,
     chosen: Sequence[Path],
     report: Progress,
+    jail: Jail,
 ) -> None:
     """Build the kernel with a congestion control of the user's own.
 
@@ -63,6 +64,8 @@ def build(
         The patches.
     report : callable
         Called with the current step in words, steps done and steps in total.
+    jail : callable
+        The jail in which the compiler reads the user's file; see `Tree`.
 
     Raises
     ------
@@ -75,6 +78,7 @@ def build(
     with kept.prepared(place, log, fragment, chosen, report) as tree:
         take_out(tree)
         targets = add(tree, algorithm)
+        tree = tree.jailed(jail)
         log.unlink(missing_ok=True)  # its messages are about another state of the file
         try:
             tree.compile(report, targets)
@@ -175,6 +179,9 @@ def messages(log: str, path: str) -> list[str]:
     found = [
         f"{said[1]}: {said[2]}" for said in re.finditer(r"rdcnlab_own/(\S+?:\d+:\d+): (?:fatal )?(error: [^\n]*)", log)
     ]
+    if re.search(r"^make.*rdcnlab_own.*Error", log, re.MULTILINE):
+        # the assembler names its own temporary file, as for a file that .incbin may not read
+        found += [f"{name}: error: {said[1]}" for said in re.finditer(r"\.s:\d+: (?:Fatal )?[Ee]rror: ([^\n]*)", log)]
     elsewhere = ""  # an error in a macro of a header; the place in the user's file where it is used follows
     for line in log.splitlines():
         mine = re.search(rf"{STEM}\.c:\d+:\d+: (?:fatal )?error: ", line)

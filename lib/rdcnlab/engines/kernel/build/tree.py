@@ -6,8 +6,9 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rdcnlab.engines import Progress
@@ -30,6 +31,10 @@ _LEAVE = (
 )  # fmt: skip
 
 
+#: A command line, what it may write and what it may read; the command line in a jail.
+Jail = Callable[[list[str], Sequence[Path], Sequence[Path]], list[str]]
+
+
 @dataclass(frozen=True)
 class Tree:
     """The directories of a kernel's source and of its compiled files.
@@ -42,17 +47,25 @@ class Tree:
         File to which all output is appended.
     lock : int, optional
         Descriptor of the tree's lock. Tools inherit it, so no other process uses the tree before they have ended.
+    jail : callable, optional
+        Takes a command line, the directories that it may write to and the paths that it may read in addition to the
+        compiler, and returns the command line that runs it in a jail.
     """
 
     src: Path
     out: Path
     log: Path
     lock: int | None = None
+    jail: Jail | None = None
 
     @classmethod
     def below(cls, work: Path, log: Path, lock: int | None = None) -> Tree:
         """Return the tree in a directory."""
         return cls(work / "source", work / "out", log, lock)
+
+    def jailed(self, jail: Jail) -> Tree:
+        """Return the tree with a jail, in which make runs from now on."""
+        return replace(self, jail=jail)
 
     @property
     def fragment(self) -> Path:
@@ -125,7 +138,8 @@ class Tree:
         ready.rename(target)
 
     def _make(self, words: Sequence[str], what: str, report: Progress | None = None) -> None:
-        make = ["make", "ARCH=um", f"O={self.out}", f"KCONFIG_ALLCONFIG={self.fragment}"]
+        # a compiler of Rust is not used, and whether a user has one changes the configuration
+        make = ["make", "ARCH=um", f"O={self.out}", f"KCONFIG_ALLCONFIG={self.fragment}", "RUSTC=false"]
         done = 0
 
         def count(line: str) -> None:
@@ -134,10 +148,22 @@ class Tree:
                 done += 1
                 report("compile", min(done, STEPS - 1), STEPS)
 
-        self._call([*make, *words], what, count)
+        line = [*make, *words]
+        if self.jail is None:
+            self._call(line, what, count)
+            return
+        with tempfile.TemporaryDirectory(dir=self.out) as room:
+            line = self.jail(line, [self.out], [self.src, self.fragment])
+            self._call(line, what, count, {"TMPDIR": room, "HOME": room})
 
-    def _call(self, command: list[str], what: str, each_line: Callable[[str], None] | None = None) -> None:
-        call(command, self.src, self.log, what, each_line, self.lock)
+    def _call(
+        self,
+        command: list[str],
+        what: str,
+        each_line: Callable[[str], None] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        call(command, self.src, self.log, what, each_line, self.lock, variables)
 
     @contextlib.contextmanager
     def _advised(self) -> Iterator[None]:

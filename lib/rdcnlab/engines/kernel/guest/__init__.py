@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rdcnlab.engines.kernel.build import HERE, Kernel
-from rdcnlab.engines.kernel.guest import memory, sandbox, watchdog
-from rdcnlab.engines.kernel.guest.plain import plain
+from rdcnlab.engines.kernel.guest import memory, quota, watchdog
 from rdcnlab.engines.kernel.guest.processes import Started, started
+from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.fields.errors import RunError
 
 #: Wall clock of the guest at boot, in ns since 1970.
@@ -48,12 +48,12 @@ Core = int | Literal["any"] | None
 
 @dataclass(frozen=True)
 class Report:
-    """Statistics of a guest: wall clock in s, virtual time at its end in ns, memory, and kind of confinement."""
+    """Statistics of a guest: wall clock in s, virtual time at its end in ns, memory, and walls of its jail."""
 
     wall_s: float
     virtual_ns: int
     memory_bytes: int
-    confinement: str
+    jail: str
 
 
 def run(
@@ -109,7 +109,7 @@ def run(
     return boot(
         kernel, directory, need, python=python, inside=str(HERE / "inside"), read=every, core=core,
         wall_limit_s=wall_limit_s, watch=watch, visit=visit, stall_s=stall_s,
-        virtual_limit_ns=plan["limit_ns"] + MARGIN_NS, most_processes=most_processes,
+        virtual_limit_ns=plan["limit_ns"] + MARGIN_NS, most_processes=most_processes, most_stored_B=quota.most_B(plan),
     )  # fmt: skip
 
 
@@ -129,6 +129,7 @@ def boot(
     stall_s: float = STALL_S,
     virtual_limit_ns: int | None = None,
     most_processes: int | None = None,
+    most_stored_B: int = quota.BASE,  # noqa: N803  (unit)
 ) -> Report:
     """Boot a guest and wait for its end; its program writes ``outcome.json`` (``ok`` and, on failure, ``error``).
 
@@ -154,6 +155,8 @@ def boot(
         ns of virtual time since boot after which the guest is ended.
     most_processes : int, optional
         As in `run`.
+    most_stored_B : int
+        Bytes in the directory from which on the run is stopped.
 
     Raises
     ------
@@ -162,19 +165,22 @@ def boot(
     """
     directory = directory.resolve()
     log = directory / "console.log"
-    room = memory.directory(need)
     clock = directory / "clock"
     clock.write_bytes(bytes(mmap.PAGESIZE))
     # the guest must not see the user's environment or an unusual TMPDIR
-    environment = {"TMPDIR": str(room), "HOME": str(directory), "PATH": "/usr/bin:/bin", "GLIBC_TUNABLES": NO_RSEQ}
+    environment = {"HOME": str(directory), "PATH": "/usr/bin:/bin", "GLIBC_TUNABLES": NO_RSEQ}
     begun = time.monotonic()
-    limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns, most_processes)
-    with plain(directory) as named, log.open("wb") as console:
+    limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns, most_processes, most_stored_B)
+    with memory.private(need) as room, log.open("wb") as console:
+        named = sandbox.DIRECTORY
         line = [*arguments(kernel, named, named / "clock", need, python, inside), *options, *programs(kernel)]
         command = sandbox.command(
             kernel.launch,
             core=_pinned(core),
-            write=[directory, room],
+            write=[directory],
+            directory=directory,
+            memory=room,
+            most_file=max(need, most_stored_B),
             read=[kernel.directory, kernel.tools, *read],
             program=[str(kernel.linux), *line],
         )
@@ -184,7 +190,7 @@ def boot(
         reason = _verdict(directory, log, guest)
     if reason is not None:
         raise RunError(reason, log)
-    return Report(time.monotonic() - begun, watchdog.read(clock), need, command.kind)
+    return Report(time.monotonic() - begun, watchdog.read(clock), need, guest.jail)
 
 
 def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: str, inside: str) -> list[str]:
@@ -234,6 +240,8 @@ def _verdict(directory: Path, log: Path, guest: Started) -> str | None:
     for sign, reason in SIGNS:
         if sign in text:
             return reason
+    if guest.died_of() == "SIGXFSZ":
+        return "the guest wrote a file that is larger than all files of a run may be"
     if guest.died_of():
         return f"the guest was ended from outside by {guest.died_of()}"
     found = PROGRAM_ENDED.search(text)

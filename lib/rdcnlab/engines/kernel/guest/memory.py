@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from rdcnlab.fields.errors import InputError, RunError
@@ -62,6 +66,24 @@ def directory(need: int) -> Path:
         f"there is no place for {need // MIB} MiB of guest memory: {'; '.join(reasons)}. "
         "Name a directory with room in RDCNLAB_MEMORY_DIR"
     )
+
+
+@contextlib.contextmanager
+def private(need: int) -> Iterator[Path]:
+    """Yield an empty directory for a guest's memory file, which no other run may use, and remove it afterwards.
+
+    The launcher removes it before the guest starts, where the file system can make a file without a name.
+
+    Raises
+    ------
+    RunError
+        No directory is suitable. The message gives the reason for each.
+    """
+    place = Path(tempfile.mkdtemp(prefix="rdcnlab-memory-", dir=directory(need)))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _unfit(path: Path, need: int) -> str | None:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import re
 import signal
 import subprocess
 import threading
@@ -15,17 +15,22 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from types import FrameType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from rdcnlab.engines.kernel.guest.sandbox import Command
+from rdcnlab.engines.kernel.jail import sandbox
+from rdcnlab.engines.kernel.jail.sandbox import Command
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process of the host, from ``/proc/PID/stat``. A `dead` process waits until its parent removes it."""
+    """A process of the host, from ``/proc/PID/stat``.
+
+    A `dead` process waits until its parent removes it. A `stopped` one waits until somebody lets it go on (SIGCONT).
+    """
 
     pid: int
     dead: bool
+    stopped: bool
     processor_s: float
 
 
@@ -36,23 +41,26 @@ class Started:
     Parameters
     ----------
     process : Popen
-        Our child process: the guest's kernel, or bubblewrap, which has started the kernel. It leads a session.
+        Our child process: the guest's kernel, or what has started it: the launcher, or bubblewrap. It leads a session.
     kernel : int
         Process id of the guest's kernel. All processes of the guest are in the session that it leads.
+    jail : str
+        The walls of its jail, in words.
     """
 
     process: subprocess.Popen[bytes]
     kernel: int
+    jail: str = ""
 
     def members(self) -> list[Process]:
-        """Return the processes of the guest, with that of bubblewrap."""
+        """Return the processes of the guest, with those that have started it."""
         return members({self.process.pid, self.kernel})
 
     def died_of(self) -> str | None:
         """Return the name of the signal that ended the guest's kernel; None if it ended in another way."""
         status = self.process.returncode
         if self.kernel != self.process.pid and status > _SIGNALLED:
-            # bubblewrap returns the status of a shell if a signal ended its program
+            # launcher and bubblewrap return the status of a shell if a signal ended their program
             status = _SIGNALLED - status
         return signal.Signals(-status).name if status < 0 else None
 
@@ -119,21 +127,22 @@ def _start(command: Command, directory: Path, environment: dict[str, str], conso
         try:
             process = subprocess.Popen(
                 command.line(theirs), cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=console,
-                stderr=subprocess.STDOUT, start_new_session=True, pass_fds=[theirs] if command.bubblewrap else [],
+                stderr=subprocess.STDOUT, start_new_session=True, pass_fds=[theirs],
             )  # fmt: skip
         finally:
             os.close(theirs)
-        return Started(process, (command.bubblewrap and _child(told)) or process.pid)
+        found = _told(told)
+        return Started(process, found.get("child-pid") or process.pid, sandbox.described(command.kind, found))
 
 
-def _child(told: FileIO) -> int | None:
-    """Return the process id of bubblewrap's program; None if bubblewrap ended before it started one."""
+def _told(told: FileIO) -> dict[str, Any]:
+    """Return what the launcher said of its program and its jail; empty if it ended before."""
     text = b""
     # We do not wait for the end of the file: another process may hold a copy of it for longer.
-    while b"}" not in text and (chunk := told.read(4096)):
+    while not text.endswith(b"\n") and (chunk := told.read(4096)):
         text += chunk
-    found = re.search(rb'"child-pid": (\d+)', text)
-    return int(found[1]) if found else None
+    found: dict[str, Any] = json.loads(text) if text.endswith(b"\n") else {}
+    return found
 
 
 def members(sessions: set[int]) -> list[Process]:
@@ -146,7 +155,7 @@ def members(sessions: set[int]) -> list[Process]:
                 if os.getsid(int(entry.name)) in sessions:
                     fields = (entry / "stat").read_text().rpartition(")")[2].split()
                     spent = (int(fields[11]) + int(fields[12])) / tick
-                    found.append(Process(int(entry.name), fields[0] == "Z", spent))
+                    found.append(Process(int(entry.name), fields[0] == "Z", fields[0] == "T", spent))
     return found
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdcnlab.engines.kernel.guest import quota
 from rdcnlab.engines.kernel.guest.processes import Started
 
 #: Seconds of wall clock between two checks whether the guest has ended.
@@ -25,6 +26,8 @@ EXAMINE_S = 0.25
 #: A dead process of a guest counts as lost if its entry still exists after this many seconds. The guest's kernel kills
 #: its processes too, but removes them at once.
 LOST_S = 1.0
+#: Seconds of wall clock after which a guest counts as stopped: its kernel has the state T, as after SIGSTOP.
+STOPPED_S = 30.0
 #: Messages of the guest's kernel if a process of the host, which represents one of the guest, does not respond.
 LOSS = re.compile(
     r"failed to wait for SIGTRAP|PTRACE_GETREGS failed|ptrace set (?:fp )?regs failed|ptrace continue failed|"
@@ -52,12 +55,18 @@ class Limits:
         Virtual time in ns at which the guest must have ended; None means no limit.
     processes : int or None
         Number of processes of the guest from which on it is ended; None means no limit.
+    stored_B : int or None
+        Bytes in the directory of the run from which on the guest is ended; None means no limit.
+    stopped_s : float
+        Seconds of wall clock during which the guest's kernel may be stopped.
     """
 
     wall_s: float
     stall_s: float
     virtual_ns: int | None = None
     processes: int | None = None
+    stored_B: int | None = None  # noqa: N815  (unit)
+    stopped_s: float = STOPPED_S
 
 
 def wait(
@@ -91,7 +100,7 @@ def wait(
         The reason why the guest must be ended; None if it ended by itself.
     """
     begun = examined = time.monotonic()
-    last_ns, spent_then_s = -1, 0.0
+    last_ns, spent_then_s, running = -1, 0.0, begun
     dead_since: dict[int, float] = {}
     leaders = {guest.process.pid, guest.kernel}
     while True:
@@ -122,6 +131,15 @@ def wait(
             return (
                 f"the guest has {len(alive)} processes at {virtual_ns / 1e9:.6f} s, and {limits.processes} is the "
                 "most: a program starts processes again and again"
+            )
+        if limits.stored_B is not None and (stored := quota.stored_B(log.parent)) > limits.stored_B:
+            return quota.reason(stored, limits.stored_B)
+        if not any(one.stopped for one in alive if one.pid == guest.kernel):
+            running = now
+        elif now - running > limits.stopped_s:
+            return (
+                f"the guest's kernel (process {guest.kernel}) has been stopped for {now - running:.0f} s, at "
+                f"{virtual_ns / 1e9:.6f} s of virtual time: its state is T, as after SIGSTOP, and nobody lets it go on"
             )
         spent_s = sum(one.processor_s for one in alive)
         if virtual_ns != last_ns:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from clock import be_exact, sleep_until
+from tool import TOOL
 
 #: Line by which a shell says that a command has ended, before its exit status; nobody prints it by chance.
 _DONE = "@rdcnlab-shell-done@"
@@ -63,7 +64,7 @@ class Look(threading.Thread):
             Lines(self.pid, self.directory).run()
         for line in lines or ():
             done = subprocess.run(
-                ["mnexec", "-a", str(self.pid), "sh", "-c", line],
+                ["mnexec", "-a", str(self.pid), TOOL, "apart", "sh", "-c", line],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -97,7 +98,7 @@ class Lines:
             json.dump([-1, None], file)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        command = ["mnexec", "-a", str(self.pid), "bash", "--noprofile", "--norc"]
+        command = ["mnexec", "-a", str(self.pid), TOOL, "apart", "bash", "--noprofile", "--norc"]
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def run(self) -> None:

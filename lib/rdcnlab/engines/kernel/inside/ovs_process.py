@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from clock import sleep_until
 from sdn_ports import mac
+from tool import TOOL
 
 if TYPE_CHECKING:
     # it runs as a process of its own; with this line it counts as code of the guest, and so for the identity of a run
@@ -160,7 +161,10 @@ class Controller(Daemon):
             json.dump(plan, file)
         program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sdn_process.py")
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        super().__init__("controller", [sys.executable, "-s", program, path], **pipes)
+        # an application of the scenario's own is no superuser
+        apart = [] if plan["app"] is None else [TOOL, "apart"]
+        os.chmod(CONTROL, 0o666)  # through which it holds the daemon's threads, see `DataPlane`
+        super().__init__("controller", [*apart, sys.executable, "-s", program, path], **pipes)
 
     def answer(self) -> Any:
         """Wait for one line of the controller, and return what it says."""

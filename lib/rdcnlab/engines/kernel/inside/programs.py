@@ -81,6 +81,8 @@ class Programs:
             "group": _GROUP,
             "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n",
             "resolv.conf": "",
+            # stands for the kernel's command line, which has paths of this machine
+            "cmdline": "rdcnlab\n",
         }
         for name, text in texts.items():
             with open(os.path.join(SHARED, host, "etc", name), "w") as file:

@@ -77,6 +77,8 @@ int main(int argc, char **argv)
 		return tally_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "programs"))
 		return programs_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "apart"))
+		return apart_main(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], "hold"))
 		return hold_main(argc - 1, argv + 1);
 	die("usage: rdcn-guest traffic|programs|latest|tally|hold ...");

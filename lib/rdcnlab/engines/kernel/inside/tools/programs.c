@@ -19,10 +19,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -42,11 +40,8 @@
 
 #include "tools.h"
 
-enum { MAX_PROGRAMS = 4096, MAX_WORDS = 256, USER = 1000, MOST_PROCESSES = 600, MOST_FILES = 16384 };
+enum { MAX_PROGRAMS = 4096, MAX_WORDS = 256, MOST_PROCESSES = 600, MOST_FILES = 16384 };
 
-/* what a program has in place of a superuser's rights: its host's network, and files to read */
-#define RIGHTS ((1u << CAP_NET_ADMIN) | (1u << CAP_NET_RAW) | (1u << CAP_NET_BIND_SERVICE) | \
-		(1u << CAP_DAC_READ_SEARCH))
 /* for what the run ends, so that it can write its last lines */
 #define GRACE_NS NSEC_PER_SEC
 #define HOME "/run/home"
@@ -167,28 +162,12 @@ static void make_room(struct host *host)
 		snprintf(to, sizeof(to), "/etc/%s", files[i]);
 		put(host->name, from, to);
 	}
+	/* the paths of this machine are on the kernel's command line */
+	put(host->name, "etc/cmdline", "/proc/cmdline");
 	/* the results of the run, and the directories of other hosts */
-	put(host->name, "none", "/run/rdcnlab");
+	leave_results();
 	put(host->name, "none", shared);
 	must(sethostname(host->name, strlen(host->name)), "cannot set the name", host->name);
-}
-
-static void take_rights(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = { { RIGHTS, RIGHTS, RIGHTS }, { 0, 0, 0 } };
-
-	for (int right = 0; right <= CAP_LAST_CAP; right++)
-		if (right >= 32 || !(RIGHTS & 1u << right))
-			prctl(PR_CAPBSET_DROP, right);	/* an older kernel lacks the last ones */
-	must(prctl(PR_SET_KEEPCAPS, 1), "cannot keep", "rights");
-	must(setgroups(0, NULL) || setgid(USER) || setuid(USER), "cannot become", "a user");
-	must(syscall(SYS_capset, &header, data), "cannot set", "rights");
-	for (int right = 0; right < 32; right++)
-		if (RIGHTS & 1u << right)
-			must(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, right, 0, 0), "cannot pass on",
-			     "rights");
-	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "cannot give up", "rights");
 }
 
 static void bound(int which, rlim_t most)
@@ -216,7 +195,7 @@ static _Noreturn void become(struct program *program, int out[2])
 	bound(RLIMIT_NPROC, MOST_PROCESSES);
 	bound(RLIMIT_NOFILE, MOST_FILES);
 	bound(RLIMIT_CORE, 0);
-	take_rights();
+	be_user();
 	must(chdir(HOME), "cannot go to", HOME);
 	memcpy(with, environment, sizeof(environment));
 	with[count] = preload;

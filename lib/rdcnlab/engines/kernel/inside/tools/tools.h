@@ -26,11 +26,20 @@ void write_file(const char *path, const char *text);
 /* Path of a file beside our own tools, which may be preloaded into programs. */
 void preload_beside(const char *name, char *path, size_t size);
 
+/*
+ * What a scenario's own text starts is no superuser, and does not see the results.
+ * be_user(): become a user with the rights to its host's network; die() if that fails.
+ * leave_results(): take the run's directory out of this process's mounts.
+ */
+void be_user(void);
+void leave_results(void);
+
 int init_main(int argc, char **argv);
 int traffic_main(int argc, char **argv);
 int programs_main(int argc, char **argv);
 int latest_main(int argc, char **argv);
 int tally_main(int argc, char **argv);
 int hold_main(int argc, char **argv);
+int apart_main(int argc, char **argv);
 
 #endif

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,10 @@ static _Noreturn void become(struct flow *f, const char *role, char *line)
 	if (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
 		die("traffic: %s: %s", name, strerror(errno));
 	draw_from_the_kernel();
+	if (unshare(CLONE_NEWNS))
+		die("traffic: flow %s: unshare: %s", f->name, strerror(errno));
+	leave_results();
+	be_user();
 	execv(words[0], words);
 	die("traffic: flow %s: cannot start %s: %s", f->name, words[0], strerror(errno));
 }

@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdcnlab.engines.kernel.guest import sandbox
+from rdcnlab.engines.kernel.jail import reading
 from rdcnlab.fields.errors import RunError
 from rdcnlab.system import places
 
@@ -177,7 +177,7 @@ def _with_targets(paths: list[str]) -> list[str]:
 
 
 def _system(path: str) -> bool:
-    return any(Path(path).is_relative_to(place) for place in sandbox.SYSTEM)
+    return any(Path(path).is_relative_to(place) for place in reading.SYSTEM)
 
 
 def _output(command: list[str]) -> str:
