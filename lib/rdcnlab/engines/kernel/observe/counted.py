@@ -93,7 +93,7 @@ def _namespaces(lines: Iterable[str]) -> tuple[dict[str, dict[str, dict[str, Cou
             switch, part, name, *values = words
             accounts.setdefault(switch, {}).setdefault(part, {})[name] = _account(columns, values)
         elif kind == "device":
-            device = dict(zip(_DEVICE, map(int, words[1:]), strict=True))
+            device: dict[str, Any] = dict(zip(_DEVICE, map(int, words[1:]), strict=True))
             networks[-1].devices[words[0]] = device
         elif kind == "counters":
             networks[-1].counters = dict(zip(words[::2], map(int, words[1::2]), strict=True))
