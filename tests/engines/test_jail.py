@@ -176,7 +176,7 @@ def test_a_jail_does_not_read_secrets(place: Place) -> None:
     assert secret.read_text()
     for role in ("guest", "build"):
         for path in (secret, "/etc/shadow", "/etc/gshadow", "/root/.ssh/id_rsa", "/proc/1/environ"):
-            if Path(path).exists():
+            if os.path.exists(path):  # noqa: PTH110  (a user may not look into /root)
                 assert place.attack("read", path, role=role) in ("Permission denied", "Operation not permitted"), path
 
 
