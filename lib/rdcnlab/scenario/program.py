@@ -107,6 +107,7 @@ class Program(Frozen):
             return data
         directory = FilePath((info.context or {}).get(DIRECTORY) or ".").absolute()
         found = {path.relative_to(directory).as_posix(): path for path in _named(data["run"], directory)}
+        named = frozenset(found)
         for index, item in enumerate(given):
             if isinstance(item, str):
                 found |= {path.relative_to(directory).as_posix(): path for path in _listed(item, directory, index)}
@@ -116,7 +117,8 @@ class Program(Frozen):
         if size > MOST_GIVEN:
             raise FieldError("files", f"{size} bytes", f"files of at most {MOST_GIVEN // 10**6} MB together")
         read = [
-            {"path": str(path), "name": name, "sha256": digest_of(path, GIVEN)} for name, path in sorted(found.items())
+            {"path": str(path), "name": name, "sha256": digest_of(path, GIVEN, "run" if name in named else "files")}
+            for name, path in sorted(found.items())
         ]
         return {**data, "files": [*(item for item in given if not isinstance(item, str)), *read]}
 

@@ -71,8 +71,8 @@ class NamedFile(UserFile):
     name: str
 
 
-def digest_of(path: Path, bound: Bound) -> str:
-    """Return the SHA-256 of a file in hexadecimal.
+def digest_of(path: Path, bound: Bound, field: str = "") -> str:
+    """Return the SHA-256 of a file in hexadecimal; `field` is the one that names it.
 
     Raises
     ------
@@ -82,7 +82,9 @@ def digest_of(path: Path, bound: Bound) -> str:
     try:
         return input_file.sha256(path, bound)
     except OSError as error:
-        raise FieldError("", str(path), f"a file that can be read ({path})", reason=unreadable(path, error)) from None
+        raise FieldError(
+            field, str(path), f"a file that can be read ({path})", reason=unreadable(path, error)
+        ) from None
 
 
 def from_path(
