@@ -219,7 +219,7 @@ def verify(
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Check stored runs, or an archive, make them again, and compare bytes."""
+    """Check stored runs or a crate, make them again, and compare bytes."""
     from rdcnlab.runs import verify as verification
 
     if archive is not None:
@@ -253,10 +253,11 @@ def export(
     ] = "trace",
     output: Output = Path("out"),
 ) -> None:
-    """Write a run as tables, captures, a trace or a film; or an item with its runs as an archive.
+    """Write a run as tables, captures, trace or film, or an item as a crate.
 
     The trace is for ui.perfetto.dev; the film is an animated picture. A scenario that has no complete stored run is
-    run. The archive (ro-crate) has all that a figure of a paper is made of; `rdcnlab verify ARCHIVE` checks it.
+    run. A crate (--format ro-crate) is an archive with all that a figure of a paper is made of; `rdcnlab verify CRATE`
+    checks it.
     """
     from rdcnlab.app.export import export as write
     from rdcnlab.app.run_names import find
