@@ -219,7 +219,7 @@ def verify(
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Check stored runs or a crate, make them again, and compare bytes."""
+    """Check stored runs or a crate, and make them again."""
     from rdcnlab.runs import verify as verification
 
     if archive is not None:
@@ -253,7 +253,7 @@ def export(
     ] = "trace",
     output: Output = Path("out"),
 ) -> None:
-    """Write a run as tables, captures, trace or film, or an item as a crate.
+    """Write a run as tables, captures or a film; an item as a crate.
 
     The trace is for ui.perfetto.dev; the film is an animated picture. A scenario that has no complete stored run is
     run. A crate (--format ro-crate) is an archive with all that a figure of a paper is made of; `rdcnlab verify CRATE`
