@@ -19,6 +19,8 @@ def store(directory: str) -> None:
 
     `open` makes system calls that fail, and only the first thousand of them at one instant take no virtual time.
     """
+    if not os.path.exists(FILES[0]):
+        return  # a kernel without our switch: in tests, and whoever reads the file tells that it is missing
     room = bytearray(1 << 18)
     target = os.open(os.path.join(directory, "ledger.txt"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
     for path in FILES:
