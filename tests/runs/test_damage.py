@@ -148,6 +148,15 @@ def tripled(path: Path) -> pa.Table:
     return table
 
 
+def list_again(results: Path) -> None:
+    """List the shipped files as they are now, as somebody who changes a file can do."""
+    (results / sums.NAME).unlink()
+    manifest.forget()
+    manifest.complete(results)
+    shipped.forget()
+    sums.forget()
+
+
 # Shipped ------------------------------------------------------------------------------------------------------------
 
 
@@ -317,11 +326,7 @@ def test_a_shipped_table_with_other_values_is_found_by_verify(
     assert row["note"].startswith("the stored table flows is not what was measured: the shipped results are not")
     assert [row["source"] for row in damages(fresh)] == ["shipped"]
     # and if its list was changed, too
-    (results / sums.NAME).unlink()
-    manifest.forget()
-    manifest.complete(results)
-    shipped.forget()
-    sums.forget()
+    list_again(results)
     again = Store(tmp_path / "empty", shipped=Shipped(results))
     assert not list(damages(again))
     (row,) = verify(sample(again, 1, 0), workers=1, progress=False)
@@ -337,10 +342,6 @@ def test_verify_compares_sums_of_groups_in_any_order(store: Store, two_flows: Sc
     table = pq.read_table(path)
     for rows, same in ((np.arange(len(table))[::-1], True), (np.zeros(len(table), int), False)):
         stored.write_table(table.take(rows), path)
-        (results / sums.NAME).unlink()
-        manifest.forget()
-        manifest.complete(results)
-        shipped.forget()
-        sums.forget()
+        list_again(results)
         fresh = Store(tmp_path / "empty", shipped=Shipped(results))
         assert verify(sample(fresh, 1, 0), workers=1, progress=False)[0]["same"] == same

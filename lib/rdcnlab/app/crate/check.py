@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import shutil
 import stat
 import tempfile
@@ -113,15 +112,14 @@ def check(
         store = Store(root / ".none", shipped=Shipped(root / layout.RESULTS))
         name, columns = _verdicts(path, root)
         runs = [run for run in verify.sample(store, len(store.shipped), seed) if isinstance(run, Run)]
-        chosen = _affordable(runs, sample, seed, workers or len(os.sched_getaffinity(0)))
+        chosen = _affordable(runs, sample, workers or len(os.sched_getaffinity(0)))
         rows = verify.verify(chosen, workers=workers, cluster=cluster, progress=progress)
         other = tuple(_other(name, columns, store))
-        return Checked(name, files, (), len(runs), tuple(rows), sum(len(one["rows"]) for one in columns), other)
+        return Checked(name, files, (), len(runs), tuple(rows), sum(len(one["verdicts"]) for one in columns), other)
 
 
-def _affordable(runs: list[Run], sample: int, seed: int, cores: int) -> list[Run]:
-    """Choose runs at random, as many as the budget allows, and at least one."""
-    random.Random(seed).shuffle(runs)
+def _affordable(runs: list[Run], sample: int, cores: int) -> list[Run]:
+    """Choose the first runs of a random order, as many as the budget allows, and at least one."""
     chosen: list[Run] = []
     left = BUDGET_S * cores
     for run in runs:
@@ -184,13 +182,18 @@ def _bytes(path: Path, root: Path) -> tuple[int, tuple[str, ...]]:
 
 
 def _verdicts(path: Path, root: Path) -> tuple[str, list[dict[str, Any]]]:
-    """Return the name of the item, and the stored scorecard of each column."""
+    """Return the name of the item, and the stored verdicts of each column by claim."""
     try:
         columns = json.loads((root / layout.VERDICTS).read_bytes())
-        names = {f"{row['paper']}/{row['item']}" for one in columns for row in one["rows"]}
-        (name,) = names
-        for one in columns:
-            one["column"], one["profile"], {row["claim"]: row["verdict"] for row in one["rows"]}
+        (name,) = {f"{row['paper']}/{row['item']}" for one in columns for row in one["rows"]}
+        columns = [
+            {
+                "column": str(one["column"]),
+                "profile": str(one["profile"]),
+                "verdicts": {str(row["claim"]): str(row["verdict"]) for row in one["rows"]},
+            }
+            for one in columns
+        ]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _no_crate(path, f"its {layout.VERDICTS} cannot be read: {error!r}") from None
     return name, columns
@@ -212,10 +215,10 @@ def _other(name: str, columns: list[dict[str, Any]], store: Store) -> Iterator[s
             yield f"{where}: the crate lacks runs that this version of rdcnlab needs"
             continue
         here = {row["claim"]: row["verdict"] for row in rows}
-        for row in one["rows"]:
-            verdict = here.get(row["claim"], "no such claim")
-            if verdict != row["verdict"]:
-                yield f"{where}, {row['claim']}: {row['verdict']} in the crate, {verdict} here"
+        for claim, stated in one["verdicts"].items():
+            verdict = here.get(claim, "no such claim")
+            if verdict != stated:
+                yield f"{where}, {claim}: {stated} in the crate, {verdict} here"
 
 
 def _no_crate(path: Path, reason: str) -> InputError:

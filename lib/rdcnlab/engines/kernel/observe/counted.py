@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from rdcnlab.fields.errors import RunError
+
 FILE = "ledger.txt"
 _DEVICE = ("rx_packets", "tx_packets", "rx_dropped", "tx_dropped", "rx_nohandler", "rx_otherhost_dropped")
 _QDISC = ("sent", "waiting", "dropped")
@@ -72,9 +74,13 @@ class Counted:
 
 
 def read(directory: Path) -> Counted:
-    """Return all counters from the directory of a run."""
+    """Return all counters from the directory of a run; raise RunError if the guest has written none."""
+    try:
+        text = (directory / FILE).read_text()
+    except FileNotFoundError:
+        raise RunError("the guest has told no counters of frames: its kernel has no /proc/net/ocs_ledger") from None
     files: dict[str, list[str]] = {}
-    for line in (directory / FILE).read_text().splitlines():
+    for line in text.splitlines():
         if line.startswith("file "):
             lines = files.setdefault(line[5:], [])
         else:
