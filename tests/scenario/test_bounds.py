@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
 import socket
@@ -14,11 +15,12 @@ from types import FrameType
 from typing import Any
 
 import pytest
+import yaml
 
 from rdcnlab.fields import input_file
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.input_file import Bound
-from rdcnlab.scenario import Scenario
+from rdcnlab.scenario import Scenario, document
 from rdcnlab.scenario.ranges import MOST_ITEMS
 
 _FABRIC = {"fabric": "dumbbell"}
@@ -250,3 +252,22 @@ def test_half_of_a_surrogate_pair_is_refused_with_a_sentence(data: Any) -> None:
 def test_text_of_a_wrong_kind_of_string_says_where() -> None:
     data = {"network": "aykurt", "flows": [{"name": "a\ud800"}]}
     assert str(refusal(data)).startswith("flows[0].name: 'a\\ud800' is not possible")
+
+
+YAML = ["a: 1\na: 2\n", "x: 0x10\ny: 1e3\nz: 12:30\nb: yes\n", "a: *b\n", "- &a [1]\n- *a\n", "a:\n\t- b\n"]
+
+
+def test_long_files_are_read_as_short_ones() -> None:
+    """Files above 100 000 characters are read with libyaml: both readers give the same data, or both refuse."""
+    root = Path(__file__).parents[2]
+    shown = re.compile(r"```yaml\n(.*?)```", re.DOTALL)
+    texts = [text for path in sorted((root / "docs").rglob("*.md")) for text in shown.findall(path.read_text())]
+    assert len(texts) > 30
+    for text in [*texts, *YAML]:
+        seen = []
+        for reader in (document._Loader, document._FastLoader):
+            try:
+                seen.append(repr(reader(text).get_single_data()))
+            except (yaml.YAMLError, InputError) as error:
+                seen.append(type(error).__name__)
+        assert seen[0] == seen[1], text
