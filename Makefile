@@ -13,7 +13,7 @@ SCRIPTS := $(shell grep -l "^.!/bin/sh" tools/*)
 INSIDE := lib/rdcnlab/engines/kernel/inside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup kernel cluster models sdn ns3 demo test soak check reproduce site p4 bmv2 lab wheel image clean
+.PHONY: help setup kernel cluster models sdn ns3 demo test long soak check reproduce site p4 bmv2 lab wheel image clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -42,9 +42,12 @@ demo: kernel ## Run and reproduce figure 4 of aykurt, quick profile (1.5 minutes
 
 # Each worker has a core and a guest at a time, and takes few tests at once, because quick ones come first; then what
 # needs several cores runs alone.
-test: setup ## Run all tests
-	$(BIN)/python -m pytest --numprocesses logical --dist load --maxschedchunk 4 --durations 20 -m "not alone"
+test: setup ## Run all tests but the long ones
+	$(BIN)/python -m pytest --numprocesses logical --dist load --maxschedchunk 4 --durations 20 -m "not alone and not long"
 	$(BIN)/python -m pytest -m alone
+
+long: setup ## Run the long tests: flipped bits, mutations, repetitions, a kernel that checks itself (two hours)
+	$(BIN)/python -m pytest --numprocesses logical --dist load --maxschedchunk 1 -m long
 
 soak: ## Random cases on a kernel that checks itself (half an hour; SEEDS=0-99)
 	@tools/system-packages

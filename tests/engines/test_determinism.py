@@ -107,7 +107,7 @@ def shown(directory: Path, core: int | None = None) -> bytes:
     return run_in(directory / "run", Scenario.load(directory / "mine.yaml"), core).files["programs/s1.out"]
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.long)])
 def test_what_a_program_sees_of_its_machine_is_the_same_in_each_run(
     kernel: build.Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:

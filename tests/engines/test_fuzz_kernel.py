@@ -32,7 +32,7 @@ def test_a_complaint_of_the_kernel_is_found(kernel: build.Kernel, tmp_path: Path
     assert "made on purpose" in fuzz.run(kernel, 1, 10, tmp_path / "run", fault=True).error
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 110))
 def test_random_requests_do_no_harm_on_the_build_that_checks_itself(seed: int, tmp_path: Path) -> None:
     with all_cores():

@@ -58,7 +58,7 @@ def content(run: Run) -> dict[str, str]:
     return said | digests(run.tables)
 
 
-@pytest.mark.parametrize("count", [90, pytest.param(9000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [90, pytest.param(9000, marks=pytest.mark.long)])
 def test_a_flipped_bit_of_a_local_run_is_found_and_the_run_is_made_again(
     store: Store, two_flows: Scenario, count: int
 ) -> None:
@@ -186,7 +186,7 @@ def everything(results: Path) -> list[str]:
     return said
 
 
-@pytest.mark.parametrize("count", [90, pytest.param(9000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [90, pytest.param(9000, marks=pytest.mark.long)])
 def test_a_flipped_bit_of_shipped_runs_is_an_error_that_names_file_and_cure(results: Path, count: int) -> None:
     rng = random.Random(count)
     expected = everything(results)

@@ -53,7 +53,7 @@ def test_mutated_scenarios_have_a_plan_or_end_with_a_sentence(seed: int) -> None
     assert (made, faults) == (599, [])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ten_minutes_of_mutations_find_nothing() -> None:
     made, faults = mutate.search(2, seconds=600)
     assert faults == []
