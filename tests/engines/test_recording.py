@@ -15,7 +15,7 @@ from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.engines.kernel.plan.memory import memory_of
 from rdcnlab.engines.kernel.plan.quiet import quiet_ns
 from rdcnlab.engines.network import compile_network
-from rdcnlab.fields.errors import RunError
+from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 
@@ -87,6 +87,27 @@ def test_a_line_of_a_bit_per_ms_delivers_all_datagrams(run_guest: RunGuest) -> N
     """A full frame takes 12.3 s, so there is no second in which something comes."""
     scenario = datagrams({"rate": "1 kb/s", "buffer": "1 MB"}, {"rate": "1 Mb/s", "size": "10 kB"}, "200 s")
     assert run_guest(scenario).tables["flows"]["received_B"].tolist() == [10_000]
+
+
+def many(count: int) -> Scenario:
+    flow = {"src": "s1", "dst": "r1", "protocol": "udp", "rate": "100 kb/s", "packet": "500 B"}
+    flows = [{**flow, "name": f"f{number}", "size": "5 kB"} for number in range(count)]
+    network = {"fabric": "dumbbell", "pairs": 1, "rate": "10 Gb/s", "delay": "1 ms"}
+    # at the limit all receivers look for what has come
+    return Scenario.from_dict({"network": network, "flows": flows, "limit": "600 ms"})
+
+
+@pytest.mark.guest
+def test_as_many_flows_of_udp_as_are_allowed_are_counted_and_one_more_is_refused(run_guest: RunGuest) -> None:
+    """Of 1024 datagrams at one instant the host's line takes one and its queue 1000.
+
+    The counts are read at the limit itself, which a thousand calls in vain would delay.
+    """
+    flows = run_guest(many(1024)).tables["flows"]
+    assert len(flows) == 1024
+    assert flows["received_B"].sum() == 1001 * 5000
+    with pytest.raises(InputError, match=r"^flows: 1025 flows need a thread for each end; at most 1024 flows of udp"):
+        plan.check(many(1025))
 
 
 @pytest.mark.guest

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel.plan import memory
+from rdcnlab.engines.kernel.plan import flows, memory
 from rdcnlab.engines.kernel.plan.captures import captures, captures_kB
 from rdcnlab.engines.kernel.plan.flows import line, order, replays, small
 from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, sysctls
@@ -42,7 +42,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     """
     switches, network = switches_of(scenario), compile_network(scenario)
     starts = zip(scenario.flows, scenario.start_times(), strict=True)
-    waiting = order(scenario)
+    waiting, waited = order(scenario), flows.until_quiet(network)
     recorded = probes(network, switches) + own_queues.probes(network)
     hosts = [host(network, network.stations[one.name]) for one in scenario.network.machines]
     for own in hosts:
@@ -68,7 +68,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
                 "dst": flow.dst,
                 # of a flow that comes after another: counted from the end of that one
                 "start_ns": start if flow.after else START_NS + start,
-                "line": line(network, flow, here=here),
+                "line": line(network, flow, waited, here=here),
                 **({"order": waiting[flow.name]} if flow.name in waiting else {}),
             }
             for flow, start in starts
@@ -95,4 +95,5 @@ def check(scenario: Scenario) -> None:
     switches_of(scenario).check()
     quic.check(scenario)
     programs.check(scenario)
+    flows.check(scenario)
     compile_network(scenario)

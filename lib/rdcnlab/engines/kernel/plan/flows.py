@@ -10,6 +10,7 @@ from rdcnlab.engines.kernel.plan.quiet import quiet_ns
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.flows import connect_ns, payload
+from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Flow, Scenario
 from rdcnlab.scenario.application import write_B
 
@@ -21,8 +22,16 @@ SMALL = 32_768
 _TOOLS = {"tcp": "tcp", "mptcp": "mptcp", "udp": "udp", "quic": "program"}
 
 
-def line(network: Network, flow: Flow, *, here: bool) -> str:
-    """Return a flow's line for ``tools/traffic.c``.
+def check(scenario: Scenario) -> None:
+    """Raise InputError if more flows have threads of their own than the guest has memory for."""
+    own = sum(not by_loop(scenario, flow) for flow in scenario.flows)
+    if own > MOST_BY_THREADS:
+        allowed = f"at most {MOST_BY_THREADS} flows of udp, mptcp or quic, or of tcp with connect: ahead"
+        raise InputError.of("flows", own, allowed, reason=f"{own} flows need a thread for each end; {allowed} can be")
+
+
+def line(network: Network, flow: Flow, waited: list[str], *, here: bool) -> str:
+    """Return a flow's line for ``tools/traffic.c``; see `until_quiet` for `waited`.
 
     The guest replaces ``@src`` and ``@dst`` by process ids and ``@start`` by the start time.
     """
@@ -35,7 +44,7 @@ def line(network: Network, flow: Flow, *, here: bool) -> str:
         size = network.scenario.total_B(flow)
         own = [flow.cc, flow.initiator, *_of_application(network, flow)]
         return " ".join(map(str, ["loop", flow.name, *ends, size, "@start", *own]))
-    words = _words(network, flow, sender, port, here=here)
+    words = _words(network, flow, sender, port, waited, here=here)
     return " ".join(
         map(str, [_TOOLS[flow.protocol], flow.name, *ends, network.scenario.total_B(flow), "@start", *words])
     )
@@ -104,16 +113,16 @@ def _of_application(network: Network, flow: Flow) -> list[str]:
     return [str(word) for name, value in given.items() if value is not None for word in (name, value)]
 
 
-def _waited(network: Network) -> list[str]:
+def until_quiet(network: Network) -> list[str]:
     """Return that the run waits for datagrams, and how many ns after the last one; only if there is nothing else."""
     return ["waited", str(quiet_ns(network))] if network.scenario.is_udp_alone else []
 
 
-def _words(network: Network, flow: Flow, address: str, port: int, *, here: bool) -> list[str]:
+def _words(network: Network, flow: Flow, address: str, port: int, waited: list[str], *, here: bool) -> list[str]:
     """Return the protocol-specific arguments."""
     if flow.protocol == "udp":
         words = [str(payload(flow, network.mtu)), str(flow.burst or 1), str(flow.interval or 0)]
-        return words + _of_application(network, flow) + _waited(network)
+        return words + _of_application(network, flow) + waited
     if flow.protocol == "quic":
         return (
             quic.words(network.scenario, flow, address, port) if here else []
