@@ -14,16 +14,16 @@ from typing import Any
 import hypothesis
 import pytest
 
-from rdcnlab.app.index import nothing_local
-from rdcnlab.app.site import stored
-from rdcnlab.papers import made
-from rdcnlab.papers.item import Item
 from rdcnlab.runs import campaign
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system import places
 from rdcnlab.system.locks import locked
+from rdcnlab_papers.app.index import nothing_local
+from rdcnlab_papers.app.site import stored
+from rdcnlab_papers.items import made
+from rdcnlab_papers.items.item import Item
 from tests.pool_here import PoolHere
 
 # A shell starts a background job with Ctrl-C ignored, and its child processes inherit that. Tests send Ctrl-C to them.

@@ -13,7 +13,7 @@ import rdcnlab
 
 PACKAGE = Path(rdcnlab.__file__).parent
 #: Modules whose examples take more than two seconds: they draw, or read models.
-SLOW = ("rdcnlab.analysis.drawing", "rdcnlab.app.tune", "rdcnlab.papers.item", "rdcnlab.runs.run")
+SLOW = ("rdcnlab.analysis.drawing", "rdcnlab_papers.app.tune", "rdcnlab_papers.items.item", "rdcnlab.runs.run")
 
 
 def modules() -> list[str]:

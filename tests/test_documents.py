@@ -22,10 +22,10 @@ import jsonschema
 import pytest
 
 from rdcnlab.app.cli import main
-from rdcnlab.papers.claims import ItemClaims
 from rdcnlab.scenario import Scenario, described
 from rdcnlab.scenario.cautions import cautions
 from rdcnlab.scenario.document import read
+from rdcnlab_papers.items.claims import ItemClaims
 from tests.conftest import TWO_FLOWS
 from tests.runs.machines import Machines
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """TCP in networks that reconfigure themselves: a real Linux stack in virtual time."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from rdcnlab.analysis import results as _results
@@ -14,10 +13,7 @@ from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario import display as _display
 
-if _TYPE_CHECKING:
-    from rdcnlab.papers.item import Item
-
-__all__ = ["InputError", "Item", "Run", "RunError", "Runs", "Scenario", "Store", "__version__", "campaign"]
+__all__ = ["InputError", "Run", "RunError", "Runs", "Scenario", "Store", "__version__", "campaign"]
 
 __version__ = "0.1.0"
 
@@ -30,12 +26,3 @@ def load_ipython_extension(shell: _Any) -> None:
     from rdcnlab.app.magic import load
 
     load(shell)
-
-
-def __getattr__(name: str) -> _Any:
-    """Import `Item` when it is used: it needs pandas, which takes a second to import."""
-    if name == "Item":
-        from rdcnlab.papers.item import Item
-
-        return Item
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

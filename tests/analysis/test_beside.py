@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.analysis import beside
-from rdcnlab.papers import aykurt
-from rdcnlab.papers.beside import ItemComparison, _within
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers import aykurt
+from rdcnlab_papers.analysis import beside
+from rdcnlab_papers.items.beside import ItemComparison, _within
 
 pytestmark = pytest.mark.usefixtures("fake_engine")
 

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import bursts
-from rdcnlab.papers import aykurt
+from rdcnlab_papers import aykurt
+from rdcnlab_papers.analysis import bursts
 
 
 def test_the_share_is_what_the_link_carries_of_each_burst() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from rdcnlab.analysis import calibration
+from rdcnlab_papers.analysis import calibration
 
 BOUNDS = {"peaks": (0.45, 0.75), "loss": (95.0, 100.0)}
 

@@ -9,10 +9,11 @@ from typing import Any, cast
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import competition, marks, meetings, rivals, tables, windows
+from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers.analysis import competition, marks, meetings, rivals, windows
 
 MS = 1_000_000
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rdcnlab.analysis import cost, cubic
+from rdcnlab_papers.analysis import cost, cubic
 
 
 @pytest.mark.parametrize(

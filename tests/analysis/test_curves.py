@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rdcnlab.analysis import curves, drawn
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import CARRIED
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers.analysis import curves, drawn
 
 pytestmark = pytest.mark.usefixtures("fake_engine")
 

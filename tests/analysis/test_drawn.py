@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import drawn, figures
+from rdcnlab.analysis import figures
+from rdcnlab_papers.analysis import drawn
 
 
 def rows(figure: Figure, kind: str) -> pd.DataFrame:

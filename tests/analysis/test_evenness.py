@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rdcnlab.analysis import evenness
 from rdcnlab.engines import SCHEMAS
-from rdcnlab.papers.dogar import clos
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import RECEIVER
+from rdcnlab_papers.analysis import evenness
+from rdcnlab_papers.dogar import clos
 
 #: Bytes of payload in a millisecond at 8 Gb/s.
 FULL = 10**6

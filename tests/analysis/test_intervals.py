@@ -12,8 +12,8 @@ import pytest
 
 from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate, estimates, greatest, least, over_seeds, same_sign
-from rdcnlab.analysis.measured import Measured, means, trend
 from rdcnlab.analysis.resampling import bootstrap, bootstrap_by_weight, bootstraps_of_means, jackknife, jackknives
+from rdcnlab_papers.analysis.measured import Measured, means, trend
 
 
 def ends(number: float) -> tuple[float, ...]:

@@ -10,11 +10,20 @@ from typing import Any, cast
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import calibration, folded, goodput
-from rdcnlab.analysis.folded import Case
-from rdcnlab.analysis.measured import Measured, ahead, distance_above, highest, lowest, margins, percent_above, trend
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers.analysis import calibration, folded, goodput
+from rdcnlab_papers.analysis.folded import Case
+from rdcnlab_papers.analysis.measured import (
+    Measured,
+    ahead,
+    distance_above,
+    highest,
+    lowest,
+    margins,
+    percent_above,
+    trend,
+)
 
 #: Three cases with an interval of one on both sides.
 STATS = pd.DataFrame({"mean": [10.0, 8.0, 5.0], "n": 3}, index=["a", "b", "c"])

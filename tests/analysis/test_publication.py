@@ -14,7 +14,8 @@ import pytest
 
 from rdcnlab.analysis import figures, publication
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.papers import PAPERS, claims
+from rdcnlab_papers import PAPERS
+from rdcnlab_papers.items import claims
 
 
 def drawn(width: float = 7.4, height: float = 3.0) -> Any:

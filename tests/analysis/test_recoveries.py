@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import phases, recoveries
-from rdcnlab.analysis.rerouting import moves
-from rdcnlab.papers.carpa import space
+from rdcnlab_papers.analysis import phases, recoveries
+from rdcnlab_papers.analysis.rerouting import moves
+from rdcnlab_papers.carpa import space
 
 
 def trace(*parts: list[float]) -> tuple[np.ndarray, np.ndarray]:

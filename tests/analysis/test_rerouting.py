@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import rerouting
-from rdcnlab.papers.carpa import space
 from rdcnlab.runs.frame import Runs
+from rdcnlab_papers.analysis import rerouting
+from rdcnlab_papers.carpa import space
 
 
 class Given(Runs):

@@ -17,11 +17,11 @@ import pytest
 from matplotlib.colors import Normalize
 from seaborn.utils import relative_luminance
 
-from rdcnlab.analysis import heat, sharing
-from rdcnlab.papers.vargas import space
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, WHOLE, Part
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers.analysis import heat, sharing
+from rdcnlab_papers.vargas import space
 
 
 @dataclass(frozen=True)

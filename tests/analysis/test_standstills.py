@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from rdcnlab.analysis import one_window, standstills
-from rdcnlab.papers.aykurt.space import grid
-from rdcnlab.papers.tdtcp.space import parameter, scenario
+from rdcnlab_papers.analysis import one_window, standstills
+from rdcnlab_papers.aykurt.space import grid
+from rdcnlab_papers.tdtcp.space import parameter, scenario
 
 
 @pytest.mark.parametrize(("period_ms", "periods_apart"), [(10, 21), (50, 5), (100, 3)])

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from rdcnlab.analysis import steady
+from rdcnlab_papers.analysis import steady
 
 
 def autoregressive(count: int, share: float, seed: int) -> npt.NDArray[np.float64]:

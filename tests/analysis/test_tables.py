@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rdcnlab.analysis import competition, tables
+from rdcnlab.analysis import tables
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers.analysis import competition
 
 
 def test_interval_of_students_t() -> None:

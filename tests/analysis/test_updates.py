@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import bounds, updates
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers.dogar import space
 from rdcnlab.runs.frame import Runs
+from rdcnlab_papers.analysis import bounds, updates
+from rdcnlab_papers.dogar import space
 
 
 class Given(Runs):

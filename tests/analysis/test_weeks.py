@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import weeks
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers.analysis import weeks
 
 HYBRID = Scenario.from_dict(
     {

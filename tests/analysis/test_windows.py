@@ -6,7 +6,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import windows
+from rdcnlab_papers.analysis import windows
 
 
 def window(values: dict[int, float]) -> pd.DataFrame:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 from rdcnlab.app import bench, bench_engines
-from rdcnlab.app.bench import scoring
 from rdcnlab.app.bench_rounds import Row, Say, row
 from rdcnlab.app.cli import main
 from rdcnlab.app.packet_cost import shapes
@@ -17,7 +16,7 @@ from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.engines.ns3 import build as ns3_build
 from rdcnlab.engines.ns3 import check as ns3_check
 from rdcnlab.fields.errors import RunError
-from rdcnlab.papers.vargas import space
+from rdcnlab_papers.app.bench import scoring
 
 
 def test_what_a_score_takes_is_measured() -> None:
@@ -86,7 +85,7 @@ def test_shapes_are_scenarios_that_small_machines_can_run() -> None:
 @pytest.mark.parametrize("kind", ["kernel", "ns3"])
 def test_both_engines_run_the_setting_that_they_are_compared_on(kind: str) -> None:
     """The setting itself takes ns-3 an hour; a check of it does not."""
-    asked = space.scenario(bench_engines.SETTING).with_(**{"engine.kind": kind})
+    asked = bench_engines.setting(8).with_(**{"engine.kind": kind})
     if kind == "ns3":
         ns3_check.check(asked)
     else:

@@ -14,9 +14,9 @@ import pytest
 
 from rdcnlab.app.cli import main, parse_seeds
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import aykurt
 from rdcnlab.runs.stored import seal
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers import aykurt
 from tests.fake_engine import FAILS
 
 pytestmark = pytest.mark.usefixtures("fake_engine")

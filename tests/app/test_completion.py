@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rdcnlab.app.cli import app
-from rdcnlab.papers import select
+from rdcnlab_papers import select
 
 
 def offered(line: str) -> list[str]:

@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 from rocrate.rocrate import ROCrate
 
-from rdcnlab.app import crate
-from rdcnlab.app.crate import layout
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.papers import aykurt
 from rdcnlab.runs import manifest, shipped, sums
 from rdcnlab.runs.digest import digest
 from rdcnlab.runs.store import Store
+from rdcnlab_papers import aykurt
+from rdcnlab_papers.app import crate
+from rdcnlab_papers.app.crate import layout
 from tests.papers.test_claims import first_column
 
 FLOWS = "results/aykurt/fig4/flows.parquet"

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.app import notebooks
-from rdcnlab.app.site import shown
-from rdcnlab.papers import select, tdtcp
-from rdcnlab.papers.item import Item
+from rdcnlab.app import notebook_file
 from rdcnlab.runs.store import Store
+from rdcnlab_papers import select, tdtcp
+from rdcnlab_papers.app import notebooks
+from rdcnlab_papers.app.site import shown
+from rdcnlab_papers.items.item import Item
 
 #: Their notebooks train models for a quarter of an hour.
 LONG = {"aykurt/tab3"}
@@ -58,7 +59,7 @@ def test_an_executed_notebook_gives_the_page_that_its_runs_give(
     assert files[0] == files[1]
     assert {Path(name).suffix for name in files[0]} == {".png", ".csv"}
     # readers do not see the cell that was added
-    last = ["".join(notebooks.read(path)["cells"][-1]["source"]) for path in (book, notebooks.path(tdtcp.fig13))]
+    last = ["".join(notebook_file.read(path)["cells"][-1]["source"]) for path in (book, notebooks.path(tdtcp.fig13))]
     assert last[0] == last[1]
     # a notebook about other parameters is not the item's page
     assert shown.from_notebook(tdtcp.fig13(seeds=1), other, store, folders[2]) is None

@@ -20,11 +20,12 @@ from typing import Any
 
 import pytest
 
-from rdcnlab.app import notebooks
 from rdcnlab.app.explore.places import PLACES
-from rdcnlab.papers import aykurt, faces
 from rdcnlab.runs.store import Store
 from rdcnlab.system import places
+from rdcnlab_papers import aykurt
+from rdcnlab_papers.app import notebooks
+from rdcnlab_papers.items import faces
 from tests.app import pages
 from tests.conftest import wait_for
 

@@ -11,11 +11,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from rdcnlab.app.site import build, view
-from rdcnlab.app.site.entry import Entry
-from rdcnlab.app.site.shown import Shown
-from rdcnlab.app.site.sources import Sources
-from rdcnlab.papers.interactive import Interactive, Metric
+from rdcnlab_papers.app.site import build, view
+from rdcnlab_papers.app.site.entry import Entry
+from rdcnlab_papers.app.site.shown import Shown
+from rdcnlab_papers.app.site.sources import Sources
+from rdcnlab_papers.items.interactive import Interactive, Metric
 from tests.app.pages import overflow_px, resize
 from tests.conftest import wait_for
 
@@ -56,7 +56,7 @@ def page(tmp_path: Path) -> Path:
     """The page's own part, in a page of nothing else."""
     data = content()
     body = view.environment().get_template("interactive.html.j2").render(data=data, numbers=json.dumps(data))
-    static = resources.files("rdcnlab.app.site") / "static"
+    static = resources.files("rdcnlab_papers.app.site") / "static"
     css, script = ((static / name).read_text(encoding="utf-8") for name in ("site.css", "interactive.js"))
     path = tmp_path / "page.html"
     head = "<!doctype html><html lang='en'><meta name='viewport' content='width=device-width'>"

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from rdcnlab.app.site import kept, stored
-from rdcnlab.papers import aykurt, carpa
-from rdcnlab.papers.item import Item
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.system import places
+from rdcnlab_papers import aykurt, carpa
+from rdcnlab_papers.app.site import kept, stored
+from rdcnlab_papers.items.item import Item
 
 
 @pytest.mark.usefixtures("fake_engine", "pool_here")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from rdcnlab.app import report
-from rdcnlab.papers import aykurt, tdtcp
 from rdcnlab.runs.store import Store
+from rdcnlab_papers import aykurt, tdtcp
+from rdcnlab_papers.app import report
 from tests.app import pages
 
 pytestmark = pytest.mark.slow

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from rdcnlab.app import notebooks
-from rdcnlab.app.reproduce.all import Reproduced, _runs_on, reproduce
-from rdcnlab.app.reproduce.display import Display
-from rdcnlab.app.reproduce.plan import Batch, Job, plan, work
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import aykurt, carpa, vargas
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers import aykurt, carpa, vargas
+from rdcnlab_papers.app import notebooks
+from rdcnlab_papers.app.reproduce.all import Reproduced, _runs_on, reproduce
+from rdcnlab_papers.app.reproduce.display import Display
+from rdcnlab_papers.app.reproduce.plan import Batch, Job, plan, work
 from tests.fake_engine import FAILS
 
 QUICK = {"profile": "quick", "workers": None}

@@ -9,15 +9,15 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from rdcnlab.app.cli.papers import ship
-from rdcnlab.app.report import page
-from rdcnlab.app.site.stored import judge
 from rdcnlab.fields.errors import InputError
-from rdcnlab.models import gaussian
-from rdcnlab.papers import aykurt, vargas
-from rdcnlab.papers.item import Item
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
+from rdcnlab_papers import aykurt, vargas
+from rdcnlab_papers.app.cli.papers import ship
+from rdcnlab_papers.app.report import page
+from rdcnlab_papers.app.site.stored import judge
+from rdcnlab_papers.items.item import Item
+from rdcnlab_papers.models import gaussian
 from tests.papers.test_claims import first_column, two_columns
 
 

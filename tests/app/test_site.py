@@ -15,20 +15,22 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from rdcnlab.app import notebooks, report
-from rdcnlab.app.site import build, entry, executed, stored, view
-from rdcnlab.app.site.entries import collect
-from rdcnlab.app.site.entry import Entry
-from rdcnlab.app.site.others import Others, others
-from rdcnlab.app.site.shown import Shown, thumb_name
-from rdcnlab.app.site.sources import Sources
+from rdcnlab.app import notebook_file
 from rdcnlab.engines.kernel import build as kernel_build
 from rdcnlab.engines.kernel.switches.bmv2 import install
 from rdcnlab.fields.errors import RunError
-from rdcnlab.papers import aykurt, claims
 from rdcnlab.runs.store import Store
 from rdcnlab.runs.stored import seal
 from rdcnlab.system import places
+from rdcnlab_papers import aykurt
+from rdcnlab_papers.app import notebooks, report
+from rdcnlab_papers.app.site import build, entry, executed, stored, view
+from rdcnlab_papers.app.site.entries import collect
+from rdcnlab_papers.app.site.entry import Entry
+from rdcnlab_papers.app.site.others import Others, others
+from rdcnlab_papers.app.site.shown import Shown, thumb_name
+from rdcnlab_papers.app.site.sources import Sources
+from rdcnlab_papers.items import claims
 from tests.papers.test_claims import two_columns
 
 
@@ -212,7 +214,7 @@ def test_text_of_papers_is_no_html() -> None:
 def test_a_notebook_that_failed_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "notebooks" / "own.ipynb"
     source.parent.mkdir()
-    notebooks.write(notebooks.read(places.notebooks() / "explore.ipynb"), source)
+    notebook_file.write(notebook_file.read(places.notebooks() / "explore.ipynb"), source)
     monkeypatch.setattr(places, "notebooks", lambda: source.parent)
     asked = []
 
@@ -237,7 +239,7 @@ def test_a_site_does_not_build_a_kernel(tmp_path: Path, monkeypatch: pytest.Monk
     switches = places.notebooks() / "switches.ipynb"
     source = tmp_path / "notebooks" / "own.ipynb"
     source.parent.mkdir()
-    notebooks.write(notebooks.read(places.notebooks() / "explore.ipynb"), source)
+    notebook_file.write(notebook_file.read(places.notebooks() / "explore.ipynb"), source)
     monkeypatch.setattr(places, "notebooks", lambda: source.parent)
     monkeypatch.delenv("RDCNLAB_ENGINE", raising=False)
     asked: list[str] = []

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from rdcnlab.app.site import build
-from rdcnlab.papers import aykurt
 from rdcnlab.runs import campaign
 from rdcnlab.runs.store import Store
 from rdcnlab.system import extras
+from rdcnlab_papers import aykurt
+from rdcnlab_papers.app.site import build
 from tests.app import pages
 from tests.conftest import Shared
 from tests.pool_here import PoolHere

@@ -11,8 +11,8 @@ import pytest
 from ipywidgets import Button
 from nbclient import NotebookClient
 
-from rdcnlab.app import sliders, tune
-from rdcnlab.models import gaussian
+from rdcnlab_papers.app import sliders, tune
+from rdcnlab_papers.models import gaussian
 from tests.models.test_buffers import rows
 
 ROOT = Path(__file__).parents[2]
@@ -73,8 +73,8 @@ def test_nothing_is_captured_while_a_cell_runs() -> None:
             super().register_output_hook(msg_id, hook)
 
     code = (
-        "from rdcnlab.app.sliders import sliders\n"
-        "from rdcnlab.models import gaussian\n"
+        "from rdcnlab_papers.app.sliders import sliders\n"
+        "from rdcnlab_papers.models import gaussian\n"
         "from tests.models.test_buffers import rows\n"
         "sliders(gaussian.predictor(rows(70, noise=0.02)))"
     )

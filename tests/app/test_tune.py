@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rdcnlab.app.tune import Answer, tune
-from rdcnlab.models import gaussian, tuner
+from rdcnlab_papers.app.tune import Answer, tune
+from rdcnlab_papers.models import gaussian, tuner
 from tests.models.test_buffers import rows
 
 

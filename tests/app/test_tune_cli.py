@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from rdcnlab.analysis import sharing
-from rdcnlab.analysis.sharing import OUTCOMES
 from rdcnlab.app.cli import app
-from rdcnlab.app.cli.tune import parse_weights
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import NS_PER_S
-from rdcnlab.models import gaussian
+from rdcnlab_papers.analysis import sharing
+from rdcnlab_papers.analysis.sharing import OUTCOMES
+from rdcnlab_papers.app.cli.tune import parse_weights
+from rdcnlab_papers.models import gaussian
 from tests.models.test_buffers import rows
 
 LINE = ["tune", "buffers", "--rate", "12.5 Gb/s", "--rtt", "50 ms"]
@@ -50,7 +50,7 @@ def test_a_proposal_is_a_row_for_each_outcome(ask: Any) -> None:
 
 @pytest.mark.usefixtures("fake_engine", "pool_here")
 def test_a_proposal_is_run_for_as_long_as_is_asked(ask: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from rdcnlab.app import tune
+    from rdcnlab_papers.app import tune
 
     limits, campaign = [], tune.campaign
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from rdcnlab.app import notebooks
+from rdcnlab.app import notebook_file
 from rdcnlab.fields.errors import RunError
+from rdcnlab_papers.app import notebooks
 from tests.conftest import alive
 
 #: Seconds in which processes end.
@@ -33,8 +34,8 @@ print([
 
 def _notebook(folder: Path, *cells: str) -> Path:
     path = folder / "book.ipynb"
-    book = notebooks.book([notebooks.code_cell(f"c{index}", source) for index, source in enumerate(cells)])
-    notebooks.write(book, path)
+    book = notebook_file.book([notebook_file.code_cell(f"c{index}", source) for index, source in enumerate(cells)])
+    notebook_file.write(book, path)
     return path
 
 

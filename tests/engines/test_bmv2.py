@@ -9,12 +9,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis.compare import moves
 from rdcnlab.engines.kernel import cores, plan
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.papers.aykurt.space import Point
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers.analysis.compare import moves
+from rdcnlab_papers.aykurt.space import Point
 from tests.engines.conftest import RunGuest
 
 pytestmark = [

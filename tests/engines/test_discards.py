@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from rdcnlab.papers.aykurt.space import NO_ACKS, grid
+from rdcnlab_papers.aykurt.space import NO_ACKS, grid
 from tests.engines.conftest import RunGuest
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow]

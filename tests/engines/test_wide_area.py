@@ -15,9 +15,9 @@ from scapy.utils import PcapNgReader
 from rdcnlab.engines.kernel import KernelEngine, build, guest, plan
 from rdcnlab.engines.kernel.observe import observed
 from rdcnlab.engines.network.numbers import DATE_NS, START_NS
-from rdcnlab.papers.carpa.space import single
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers.carpa.space import single
 from tests.engines.conftest import RunGuest
 
 pytestmark = pytest.mark.guest

@@ -10,9 +10,9 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 
-from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
-from rdcnlab.models import buffers, buffers_records
-from rdcnlab.papers.vargas import space
+from rdcnlab_papers.analysis.sharing import OUTCOMES, SETTINGS
+from rdcnlab_papers.models import buffers, buffers_records
+from rdcnlab_papers.vargas import space
 
 
 def rows(count: int, condition: tuple[float, int] | None = None, *, noise: float = 0.01, seed: int = 0) -> pd.DataFrame:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis.sharing import OUTCOMES
-from rdcnlab.models import active, buffers_records, gaussian
+from rdcnlab_papers.analysis.sharing import OUTCOMES
+from rdcnlab_papers.models import active, buffers_records, gaussian
 from tests.models.test_buffers import rows
 
 

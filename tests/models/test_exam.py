@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rdcnlab.models import exam, saved, variant
-from rdcnlab.models.exam import Exam
-from rdcnlab.models.traces import Traces
-from rdcnlab.papers import aykurt
 from rdcnlab.runs.frame import Runs
 from rdcnlab.system import places
+from rdcnlab_papers import aykurt
+from rdcnlab_papers.models import exam, saved, variant
+from rdcnlab_papers.models.exam import Exam
+from rdcnlab_papers.models.traces import Traces
 
 TABLES = ("exam-length", "exam-period", "exam-pair")
 

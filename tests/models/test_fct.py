@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import ParameterGrid
 
-from rdcnlab.models import fct
-from rdcnlab.papers.aykurt.space import Point
+from rdcnlab_papers.aykurt.space import Point
+from rdcnlab_papers.models import fct
 
 
 @pytest.fixture

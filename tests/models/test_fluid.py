@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, RidgeCV
 
-from rdcnlab.analysis import sharing
-from rdcnlab.models import fluid, physics
-from rdcnlab.models.corrected import Corrected
-from rdcnlab.papers import vargas
-from rdcnlab.papers.vargas import space
+from rdcnlab_papers import vargas
+from rdcnlab_papers.analysis import sharing
+from rdcnlab_papers.models import fluid, physics
+from rdcnlab_papers.models.corrected import Corrected
+from rdcnlab_papers.vargas import space
 
 
 def settings(*rows: space.Setting) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.models import fct, forest, saved
+from rdcnlab_papers.models import fct, forest, saved
 
 SMALL = {**fct.BEST, "n_estimators": 20}
 

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
 from rdcnlab.fields.errors import InputError
-from rdcnlab.models import active, gaussian, tuner
-from rdcnlab.papers import claims
+from rdcnlab_papers.analysis.sharing import OUTCOMES, SETTINGS
+from rdcnlab_papers.items import claims
+from rdcnlab_papers.models import active, gaussian, tuner
 from tests.models.test_buffers import rows
 
 

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.models import general
-from rdcnlab.papers import aykurt
-from rdcnlab.papers.aykurt.space import Point
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers import aykurt
+from rdcnlab_papers.aykurt.space import Point
+from rdcnlab_papers.models import general
 
 pytestmark = pytest.mark.usefixtures("own_models")
 

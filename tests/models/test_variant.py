@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.models import saved, variant
-from rdcnlab.models.traces import Traces, cut, series, traces, twins
-from rdcnlab.papers import aykurt
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
 from rdcnlab.system import places
+from rdcnlab_papers import aykurt
+from rdcnlab_papers.models import saved, variant
+from rdcnlab_papers.models.traces import Traces, cut, series, traces, twins
 from tests.conftest import Shared
 
 MS = 1_000_000

@@ -8,9 +8,9 @@ from collections.abc import Collection
 import pytest
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
+from rdcnlab_papers.items.item import Item
 
 
 def judged(item: Item, store: Store, unclaimed: Collection[str] = ()) -> Runs:

@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 
 from rdcnlab.engines.kernel import plan
-from rdcnlab.papers import tdtcp
-from rdcnlab.papers.interactive import Interactive, Metric
-from rdcnlab.papers.item import Item
-from rdcnlab.papers.tdtcp import compared
-from rdcnlab.papers.tdtcp.questions import Question
-from rdcnlab.papers.tdtcp.rankings import HELD_OUT, statistics_of
-from rdcnlab.papers.verdicts import Verdict, judge
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.system import places
+from rdcnlab_papers import tdtcp
+from rdcnlab_papers.items.interactive import Interactive, Metric
+from rdcnlab_papers.items.item import Item
+from rdcnlab_papers.items.verdicts import Verdict, judge
+from rdcnlab_papers.tdtcp import compared
+from rdcnlab_papers.tdtcp.questions import Question
+from rdcnlab_papers.tdtcp.rankings import HELD_OUT, statistics_of
 
 
 def test_every_architecture_has_the_same_flows_and_can_be_planned() -> None:

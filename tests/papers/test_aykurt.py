@@ -6,15 +6,15 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis.moves import drops_by_moves
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import aykurt, select
-from rdcnlab.papers.aykurt.space import Point
-from rdcnlab.papers.aykurt.tab1 import AXES, OTHERS, ask, refuses
-from rdcnlab.papers.aykurt.tab2 import volumes
-from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers import aykurt, select
+from rdcnlab_papers.analysis.moves import drops_by_moves
+from rdcnlab_papers.aykurt.space import Point
+from rdcnlab_papers.aykurt.tab1 import AXES, OTHERS, ask, refuses
+from rdcnlab_papers.aykurt.tab2 import volumes
+from rdcnlab_papers.items.item import Item
 from tests.papers.shared import judged
 from tests.test_documents import ROOT, assert_says, in_one_line
 

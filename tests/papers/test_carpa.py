@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from rdcnlab.papers import carpa
-from rdcnlab.papers.carpa import space
-from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
+from rdcnlab_papers import carpa
+from rdcnlab_papers.carpa import space
+from rdcnlab_papers.items.item import Item
 from tests.papers.shared import judged, refused
 
 #: Values of parameters that are quick; wide bins, with which the fluid model is fast.

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from rdcnlab.analysis.intervals import Estimate
-from rdcnlab.analysis.measured import Measured
-from rdcnlab.papers import select
-from rdcnlab.papers.item import Item
-from rdcnlab.papers.verdicts import Verdict, judge
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
+from rdcnlab_papers import select
+from rdcnlab_papers.analysis.measured import Measured
+from rdcnlab_papers.items.item import Item
+from rdcnlab_papers.items.verdicts import Verdict, judge
 from tests.conftest import Judged
 
 FAILED = (Verdict.PARTLY, Verdict.DIFFERS)

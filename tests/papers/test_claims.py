@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import aykurt, claims, dogar, select
-from rdcnlab.papers.claims import Claim, Paper
-from rdcnlab.papers.expectation import Expectation
-from rdcnlab.papers.item import Item
+from rdcnlab_papers import aykurt, dogar, select
+from rdcnlab_papers.items import claims
+from rdcnlab_papers.items.claims import Claim, Paper
+from rdcnlab_papers.items.expectation import Expectation
+from rdcnlab_papers.items.item import Item
 
 
 @pytest.mark.parametrize(

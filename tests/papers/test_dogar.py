@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import bounds
 from rdcnlab.analysis.timetables import together
-from rdcnlab.papers import dogar
-from rdcnlab.papers.dogar import calibration, space
-from rdcnlab.papers.dogar.space import GROUPS, LARGE, SMALL, Inputs, Setting
-from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
+from rdcnlab_papers import dogar
+from rdcnlab_papers.analysis import bounds
+from rdcnlab_papers.dogar import calibration, space
+from rdcnlab_papers.dogar.space import GROUPS, LARGE, SMALL, Inputs, Setting
+from rdcnlab_papers.items.item import Item
 from tests.papers.shared import judged, refused
 
 #: Values of parameters that are quick; the fluid model is fast with few bins.

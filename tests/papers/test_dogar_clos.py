@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import evenness, updates
 from rdcnlab.analysis.timetables import targets, together
 from rdcnlab.engines.kernel import plan as kernel_plan
 from rdcnlab.engines.ns3 import check as ns3_check
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import dogar
-from rdcnlab.papers.dogar import clos
-from rdcnlab.papers.dogar.clos import Inputs
-from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
+from rdcnlab_papers import dogar
+from rdcnlab_papers.analysis import evenness, updates
+from rdcnlab_papers.dogar import clos
+from rdcnlab_papers.dogar.clos import Inputs
+from rdcnlab_papers.items.item import Item
 from tests.papers.shared import refused
 
 MS = 10**6

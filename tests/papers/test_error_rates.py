@@ -17,11 +17,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdcnlab.analysis.intervals import Estimate, over_seeds
-from rdcnlab.analysis.measured import Measured
 from rdcnlab.analysis.resampling import bootstrap_by_weight, jackknife
-from rdcnlab.papers.claims import Claim
-from rdcnlab.papers.expectation import Expectation
-from rdcnlab.papers.verdicts import judge
+from rdcnlab_papers.analysis.measured import Measured
+from rdcnlab_papers.items.claims import Claim
+from rdcnlab_papers.items.expectation import Expectation
+from rdcnlab_papers.items.verdicts import judge
 
 Floats = npt.NDArray[np.float64]
 DOCUMENT = Path(__file__).parents[2] / "docs" / "explanation" / "statistics.md"

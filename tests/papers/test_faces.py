@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from rdcnlab.analysis.intervals import Estimate
-from rdcnlab.analysis.measured import Measured
-from rdcnlab.papers import aykurt, claims, faces, select, verdicts
-from rdcnlab.papers.causes import Explanation
-from rdcnlab.papers.published import shipped_verdicts
-from rdcnlab.papers.scored import ROWS, Scorecard
-from rdcnlab.papers.verdicts import Verdict
 from rdcnlab.runs.store import Store
+from rdcnlab_papers import aykurt, select
+from rdcnlab_papers.analysis.measured import Measured
+from rdcnlab_papers.items import claims, faces, verdicts
+from rdcnlab_papers.items.causes import Explanation
+from rdcnlab_papers.items.published import shipped_verdicts
+from rdcnlab_papers.items.scored import ROWS, Scorecard
+from rdcnlab_papers.items.verdicts import Verdict
 
 CLAIM = claims.Claim.model_validate(
     {"id": "one", "text": "every variant gains more than 10 % <twice>", "expect": {"above": 10}, "unit": "%", "none": 0}
@@ -113,15 +114,16 @@ def test_verdicts_are_known_of_every_item_and_column() -> None:
 def test_a_notebook_gets_text_and_html_and_nothing_of_the_terminals(tmp_path: Path) -> None:
     import nbformat
 
-    from rdcnlab.app import notebooks
-    from rdcnlab.app.reproduce.all import rows_of
+    from rdcnlab.app import notebook_file
+    from rdcnlab_papers.app import notebooks
+    from rdcnlab_papers.app.reproduce.all import rows_of
 
     source = (
-        "from rdcnlab.papers import aykurt\nfrom rdcnlab.papers.scored import Scorecard\n"
+        "from rdcnlab_papers import aykurt\nfrom rdcnlab_papers.items.scored import Scorecard\n"
         "Scorecard(tuple(aykurt.fig4().rows(None)))"
     )
     book = tmp_path / "book.ipynb"
-    notebooks.write(notebooks.book([notebooks.code_cell("card", source)]), book)
+    notebook_file.write(notebook_file.book([notebook_file.code_cell("card", source)]), book)
     executed = notebooks.execute(book, tmp_path / "done.ipynb", {})
     (output,) = executed.cells[-1].outputs
     # and for `rdcnlab reproduce`, which need not judge the claims again, the rows as they are

@@ -14,12 +14,13 @@ from types import ModuleType
 import pytest
 import yaml
 
-from rdcnlab.app import index
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.papers import PAPERS, aykurt, claims, select
-from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
 from rdcnlab.system import extras, places
+from rdcnlab_papers import PAPERS, aykurt, select
+from rdcnlab_papers.app import index
+from rdcnlab_papers.items import claims
+from rdcnlab_papers.items.item import Item
 from tests.conftest import Judged
 from tests.test_documents import assert_says, in_one_line
 
@@ -95,21 +96,21 @@ def test_a_figure_that_lacks_a_file_is_named(monkeypatch: pytest.MonkeyPatch) ->
 def test_nothing_is_imported_before_it_is_asked_for() -> None:
     """The command line's help imports neither pandas nor an item. Access to one item imports only this item."""
     probe = (
-        "import sys, rdcnlab.app.cli; from rdcnlab.papers import aykurt, tdtcp; assert 'pandas' not in sys.modules; "
-        "aykurt.fig4; print(*(name for name in sys.modules if name.startswith('rdcnlab.papers.') and 'fig' in name))"
+        "import sys, rdcnlab.app.cli; from rdcnlab_papers import aykurt, tdtcp; assert 'pandas' not in sys.modules; "
+        "aykurt.fig4; print(*(name for name in sys.modules if name.startswith('rdcnlab_papers.') and 'fig' in name))"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["rdcnlab.papers.aykurt.fig4"]
+    assert done.stdout.split() == ["rdcnlab_papers.aykurt.fig4"]
 
 
 def test_an_item_is_the_class_however_its_module_was_imported() -> None:
     probe = (
-        "import rdcnlab.papers.aykurt.fig6b as first; from rdcnlab.papers.aykurt.fig6a import Fig6a; "
-        "from rdcnlab.papers import aykurt; assert aykurt.fig6a is Fig6a; assert aykurt.fig6b.id == 'fig6b'; "
+        "import rdcnlab_papers.aykurt.fig6b as first; from rdcnlab_papers.aykurt.fig6a import Fig6a; "
+        "from rdcnlab_papers import aykurt; assert aykurt.fig6a is Fig6a; assert aykurt.fig6b.id == 'fig6b'; "
         "assert aykurt.fig6a.paper == 'aykurt'; assert 'fig4' in dir(aykurt); aykurt.fig99"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)
-    assert "AttributeError: module 'rdcnlab.papers.aykurt' has no attribute 'fig99'" in done.stderr
+    assert "AttributeError: module 'rdcnlab_papers.aykurt' has no attribute 'fig99'" in done.stderr
 
 
 def test_items_are_named_as_their_files() -> None:
@@ -128,7 +129,7 @@ def shallow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> type[Item]:
     paper = yaml.safe_load((places.papers() / "aykurt.yaml").read_text())
     paper["items"] += yaml.safe_load(blocks["yaml"])
     (tmp_path / "shallow.py").write_text(blocks["python"])
-    spec = importlib.util.spec_from_file_location("rdcnlab.papers.aykurt.shallow", tmp_path / "shallow.py")
+    spec = importlib.util.spec_from_file_location("rdcnlab_papers.aykurt.shallow", tmp_path / "shallow.py")
     assert spec is not None
     assert spec.loader is not None
     module: ModuleType = importlib.util.module_from_spec(spec)

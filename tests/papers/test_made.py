@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from rdcnlab.engines.kernel.build import patches
-from rdcnlab.papers import made, tdtcp
-from rdcnlab.papers.item import Item
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.ideal import ideal_ns
+from rdcnlab_papers import tdtcp
+from rdcnlab_papers.items import made
+from rdcnlab_papers.items.item import Item
 
 
 def count_points(monkeypatch: pytest.MonkeyPatch, kind: type[Item]) -> list[str]:

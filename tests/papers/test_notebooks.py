@@ -9,11 +9,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from rdcnlab.app.notebooks import NETWORK
-from rdcnlab.papers import claims, select
-from rdcnlab.papers.verdicts import Verdict
 from rdcnlab.scenario import canonical_json
 from rdcnlab.system import places
+from rdcnlab_papers import select
+from rdcnlab_papers.app.notebooks import NETWORK
+from rdcnlab_papers.items import claims
+from rdcnlab_papers.items.verdicts import Verdict
 
 ITEMS = select()
 ALL = sorted(places.notebooks().rglob("*.ipynb"))

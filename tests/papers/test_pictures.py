@@ -15,8 +15,8 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from rdcnlab import papers
 from rdcnlab.analysis.figures import style
+from rdcnlab_papers import full_names, select
 
 pytestmark = pytest.mark.slow
 
@@ -68,9 +68,9 @@ def words(figure: Figure) -> list[Text]:
     return [text for text in found if text not in unseen and text.get_visible() and text.get_text().strip()]
 
 
-@pytest.mark.parametrize("name", papers.full_names())
+@pytest.mark.parametrize("name", full_names())
 def test_nothing_is_clipped_and_no_word_is_on_another(name: str) -> None:
-    (kind,) = papers.select([name])
+    (kind,) = select([name])
     item = kind(profile="paper")
     runs = item.stored_runs()
     if runs is None:

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.analysis import weeks
 from rdcnlab.analysis.intervals import estimates
-from rdcnlab.analysis.measured import Measured
 from rdcnlab.engines.kernel import plan
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import tdtcp
-from rdcnlab.papers.item import Item
-from rdcnlab.papers.tdtcp import space
-from rdcnlab.papers.tdtcp.compared import Comparison
-from rdcnlab.papers.verdicts import Verdict, judge
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
+from rdcnlab_papers import tdtcp
+from rdcnlab_papers.analysis import weeks
+from rdcnlab_papers.analysis.measured import Measured
+from rdcnlab_papers.items.item import Item
+from rdcnlab_papers.items.verdicts import Verdict, judge
+from rdcnlab_papers.tdtcp import space
+from rdcnlab_papers.tdtcp.compared import Comparison
 
 #: Wide bins, with which the fluid model is fast.
 WIDE = {"probes.bin": "100 us"}

@@ -8,22 +8,22 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import sharing
 from rdcnlab.analysis.intervals import Estimate
-from rdcnlab.app.reproduce.plan import plan
 from rdcnlab.engines import wall_limit_s
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import NS_PER_S
-from rdcnlab.models import buffers, buffers_records, gaussian
-from rdcnlab.papers import vargas
-from rdcnlab.papers.item import Item
-from rdcnlab.papers.vargas.dataset import WORDS, is_single, of_table, study_hours
-from rdcnlab.papers.vargas.fig3 import paper_table
-from rdcnlab.papers.vargas.space import QUICK_S, first_settings, scenario, seconds, setting_of
-from rdcnlab.papers.vargas.tab2 import SEEN
-from rdcnlab.papers.verdicts import Verdict, judge
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
+from rdcnlab_papers import vargas
+from rdcnlab_papers.analysis import sharing
+from rdcnlab_papers.app.reproduce.plan import plan
+from rdcnlab_papers.items.item import Item
+from rdcnlab_papers.items.verdicts import Verdict, judge
+from rdcnlab_papers.models import buffers, buffers_records, gaussian
+from rdcnlab_papers.vargas.dataset import WORDS, is_single, of_table, study_hours
+from rdcnlab_papers.vargas.fig3 import paper_table
+from rdcnlab_papers.vargas.space import QUICK_S, first_settings, scenario, seconds, setting_of
+from rdcnlab_papers.vargas.tab2 import SEEN
 from tests.models.test_buffers import rows
 from tests.papers.shared import judged
 

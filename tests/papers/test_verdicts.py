@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from rdcnlab.analysis.intervals import Estimate
-from rdcnlab.analysis.measured import Measured
-from rdcnlab.papers import aykurt
-from rdcnlab.papers.claims import Claim
-from rdcnlab.papers.verdicts import FLIPS, Verdict, candidate, judge, judge_numbers, row
 from rdcnlab.runs.store import Store
+from rdcnlab_papers import aykurt
+from rdcnlab_papers.analysis.measured import Measured
+from rdcnlab_papers.items.claims import Claim
+from rdcnlab_papers.items.verdicts import FLIPS, Verdict, candidate, judge, judge_numbers, row
 
 GAIN: dict[str, Any] = {"expect": {"near": 24, "tolerance": "25 %"}, "none": 0, "unit": "%"}
 SMALL: dict[str, Any] = {"expect": {"below": 10}, "unit": "ms"}

@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import competition, windows
-from rdcnlab.papers import aykurt
 from rdcnlab.runs import join, once
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
@@ -19,6 +17,8 @@ from rdcnlab.runs.parts import WHOLE
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab_papers import aykurt
+from rdcnlab_papers.analysis import competition, windows
 
 Counted = list[list[int]]
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from rdcnlab.fields.errors import HintWarning, InputError
-from rdcnlab.papers import aykurt
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario, preset, presets
 from rdcnlab.scenario.caution import Caution
 from rdcnlab.scenario.cautions import cautions
+from rdcnlab_papers import aykurt
 
 
 def made(network: Any, *flows: dict[str, Any], **more: Any) -> Scenario:

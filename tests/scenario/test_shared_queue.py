@@ -9,10 +9,10 @@ import pytest
 
 from rdcnlab.engines.ns3 import check
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers.vargas import space
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.presets import preset
 from rdcnlab.scenario.queueing import Red
+from rdcnlab_papers.vargas import space
 
 MS = 1_000_000
 

@@ -9,9 +9,9 @@ import pytest
 
 from rdcnlab.engines.kernel import plan
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers.carpa import space
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.presets import preset
+from rdcnlab_papers.carpa import space
 
 MS = 1_000_000
 

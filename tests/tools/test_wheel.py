@@ -46,7 +46,7 @@ import json, sys
 from rdcnlab.engines.kernel import build
 from rdcnlab.engines.kernel.build import patches
 from rdcnlab.engines.kernel.identity import identity
-from rdcnlab.papers import select
+from rdcnlab_papers import select
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.presets import presets

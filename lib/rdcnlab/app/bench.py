@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the speed of the engine, and the cost of scoring. Goals are ratios, because seconds depend on the machine.
+"""Measure the speed of the engine. Goals are ratios, because seconds depend on the machine.
 
 Measurements that are compared are made in the same rounds, see `rdcnlab.app.bench_rounds`. All parts together take six
 minutes on two idle cores, so a workload that is added needs a short one beside it.
@@ -8,34 +8,13 @@ minutes on two idle cores, so a workload that is added needs a short one beside 
 from __future__ import annotations
 
 import contextlib
-import os
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
-from rdcnlab.app import bench_cluster, bench_packets, bench_use
-from rdcnlab.app.bench_rounds import Load, Row, Say, missing, row, silent
+from rdcnlab.app import bench_cluster, bench_packets, bench_use, plugins
+from rdcnlab.app.bench_rounds import Row, Say, missing, silent
 from rdcnlab.fields.errors import RunError
 from rdcnlab.system import progress
-
-#: Starts a command and waits for all processes that it leaves: workers of a pool end after it, and their time counts.
-_WITH_ALL = """
-import contextlib, ctypes, os, subprocess, sys
-ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-status = subprocess.call(sys.argv[1:])
-with contextlib.suppress(ChildProcessError):
-    while True:
-        os.wait()
-sys.exit(status)
-"""
-
-
-def scores(say: Say) -> Iterator[Row]:
-    """Yield what the scorecard of all items costs."""
-    say("score of all items")
-    yield from scoring()
-
 
 #: What is measured, in this order: names for the progress bar, and generators of rows.
 PARTS: dict[str, Callable[[Say], Iterator[Row]]] = {
@@ -48,7 +27,6 @@ PARTS: dict[str, Callable[[Say], Iterator[Row]]] = {
     "cluster": bench_cluster.cluster,
     "explorer": bench_use.first_curves,
     "own algorithm": bench_use.races,
-    "score": scores,
 }
 
 
@@ -66,8 +44,9 @@ def measure(*, shown: bool = True) -> Iterator[Row]:
         A part failed. Its row says so, and the parts after it are measured before.
     """
     failed = []
-    with contextlib.closing(progress.bar(len(PARTS), "part", shown=shown)) as bar:
-        for name, part in PARTS.items():
+    parts = PARTS | {name: plugins.load(point) for name, point in plugins.points("rdcnlab.benchmarks").items()}
+    with contextlib.closing(progress.bar(len(parts), "part", shown=shown)) as bar:
+        for name, part in parts.items():
             # in a log, only the end of a part makes a line
             say: Say = (lambda message: bar.set_postfix_str(message)) if sys.stderr.isatty() else silent
             try:
@@ -78,26 +57,3 @@ def measure(*, shown: bool = True) -> Iterator[Row]:
             bar.update()
     if failed:
         raise RunError(f"parts of the benchmark failed: {', '.join(failed)}")
-
-
-def scoring(names: Sequence[str] = ()) -> Iterator[Row]:
-    """Yield time and memory for judging all stored results, or those of some items, in a separate process."""
-    load, begun = Load(), time.monotonic()
-    line = "from rdcnlab.app.cli import main; main()"
-    command = [sys.executable, "-c", line, "score", "--again", *names]
-    process = subprocess.Popen([sys.executable, "-c", _WITH_ALL, *command], stdout=subprocess.DEVNULL)
-    try:
-        _, status, used = os.wait4(process.pid, 0)
-    except BaseException:
-        process.kill()
-        raise
-    process.returncode = os.waitstatus_to_exitcode(status)
-    wall, other = time.monotonic() - begun, load.other()
-    if process.returncode:
-        raise RunError(f"rdcnlab score ended with {process.returncode}")
-    label = " ".join(["rdcnlab score", *names])
-    # Linux gives kB
-    peak_mb = used.ru_maxrss * 1024 / 1e6
-    yield row(label, [wall], "s", at_most=None if names else 20, other=other)
-    yield row(f"{label}: time on cores", [used.ru_utime + used.ru_stime], "s", other=other)
-    yield row(f"{label}: memory of its largest process", [peak_mb], "MB", at_most=None if names else 700, other=other)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare both engines on one setting of Vargas et al.: 200 flows, 12.5 Gb/s, an RTT of CUBIC of 50 ms."""
+"""Compare both engines on 200 flows that share a buffer: 12.5 Gb/s, an RTT of CUBIC of 50 ms."""
 
 from __future__ import annotations
 
@@ -14,15 +14,31 @@ from rdcnlab.app.bench_rounds import Load, Row, Say, row, silent
 from rdcnlab.engines import Outcome, get_engine
 from rdcnlab.engines.kernel import cores
 from rdcnlab.engines.ns3 import build as ns3_build
-from rdcnlab.papers.vargas.space import Setting, scenario
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import ENDLESS
+from rdcnlab.scenario.presets import preset
+from rdcnlab.scenario.queueing import Red
 
-#: The setting: drop-tail in the middle of figure 2.
-SETTING = Setting(ecn_kB=150, min_kB=800, max_kB=800, rate_gbps=12.5, rtt_ms=50)
+
+def setting(length_s: int) -> Scenario:
+    """Return 10 senders of DCTCP and 10 of CUBIC with 10 flows each, in one buffer that is drop-tail for CUBIC."""
+    known = preset("vargas")
+    flows = [
+        {"name": f"{kind}{sender}-{flow}", "src": f"{host}{sender}", "dst": "r", "path": "shared",
+         "size": ENDLESS, "cc": cc}
+        for kind, host, cc in (("d", "n", "dctcp"), ("c", "f", "cubic"))
+        for sender in range(1, 11)
+        for flow in range(1, 11)
+    ]  # fmt: skip
+    probes = {"tcp": "none", "bin": "100 ms", "count": ["shared"], "snapshots": "10 ms"}
+    data = {"network": known.fabric, "flows": flows, "limit": f"{length_s} s", "probes": probes, **known.scenario}
+    return Scenario.from_dict(data).with_thresholds(
+        "shared", 150_000, Red(min=800_000, max=800_000, probability=50_000)
+    )
 
 
 def compare(length_s: int, say: Say = silent) -> Iterator[Row]:
-    """Yield what a run of the setting costs on each engine, and the ratio; rows are as in `rdcnlab.app.bench`.
+    """Yield what a run of `setting` costs on each engine, and the ratio; rows are as in `rdcnlab.app.bench`.
 
     Times are wall-clock times of a whole run on the same core, set-up included. ns-3 runs once, because it takes two
     minutes and more for a virtual second, as its wheel is built: the row of the ratio says how. The kernel runs before
@@ -31,11 +47,11 @@ def compare(length_s: int, say: Say = silent) -> Iterator[Row]:
     Parameters
     ----------
     length_s : int
-        Length of the run in s of virtual time. `rdcnlab.papers.vargas.space.seconds` has that of the study.
+        Length of the run in s of virtual time.
     say : callable
         Called with what happens now.
     """
-    asked, core = scenario(SETTING, length_s=length_s), cores()[-1]
+    asked, core = setting(length_s), cores()[-1]
     load = Load()
     say("kernel, before ns-3")
     before_s, before_mb = _apart(asked, core)

@@ -120,7 +120,7 @@ class Runs:
 
         Examples
         --------
-        >>> from rdcnlab.papers import aykurt
+        >>> from rdcnlab_papers import aykurt
         >>> runs = aykurt.fig4(profile="paper").stored_runs()
         >>> table = runs.compare(["cc", "period_ms"]).table
         >>> table[["cc", "period_ms", "flow", "runs"]].head(2).to_numpy().tolist()
@@ -155,7 +155,7 @@ class Runs:
 
         Examples
         --------
-        >>> from rdcnlab.papers import aykurt
+        >>> from rdcnlab_papers import aykurt
         >>> run = aykurt.fig4(profile="paper").stored_runs()[0]
         >>> table = Runs([run]).slowdown(edges=["1 GB"]).table
         >>> table[["cc", "size", "flows"]].to_numpy().tolist()

@@ -176,7 +176,7 @@ class Run:
 
         Examples
         --------
-        >>> from rdcnlab.papers import aykurt
+        >>> from rdcnlab_papers import aykurt
         >>> run = aykurt.fig4(profile="paper").stored_runs()[0]
         >>> figure = run.plot(span_ms=(0, 200))
         >>> [float(ms) for ms in figure.axes[0].get_xlim()]
@@ -199,7 +199,7 @@ class Run:
 
         Examples
         --------
-        >>> from rdcnlab.papers import aykurt
+        >>> from rdcnlab_papers import aykurt
         >>> run = aykurt.fig4(profile="paper").stored_runs()[0]
         >>> run.timeline().html.startswith("<!doctype html>")
         True
@@ -221,7 +221,7 @@ class Run:
 
         Examples
         --------
-        >>> from rdcnlab.papers import aykurt
+        >>> from rdcnlab_papers import aykurt
         >>> run = aykurt.fig4(profile="paper").stored_runs()[0]
         >>> run.limits()["flow"].tolist()
         ['main', 'migrated']

@@ -14,14 +14,12 @@ import typer
 from typer.core import TyperGroup
 
 from rdcnlab import __version__
+from rdcnlab.app import plugins
 from rdcnlab.app.cli import completion
 from rdcnlab.app.cli import kernel as cli_kernel
-from rdcnlab.app.cli import papers as cli_papers
 from rdcnlab.app.cli import plot as cli_plot
-from rdcnlab.app.cli import predict as cli_predict
 from rdcnlab.app.cli import runs as cli_runs
 from rdcnlab.app.cli import shell as cli_shell
-from rdcnlab.app.cli import tune as cli_tune
 from rdcnlab.app.cli.tools import (
     OUT,
     Cluster,
@@ -43,20 +41,35 @@ from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.system.progress import notice
 
-#: Commands in the order in which help lists them: what a newcomer needs first.
-ORDER = (
-    "doctor", "run", "show", "plot", "runs", "shell", "export", "reproduce", "score", "report", "verify", "notebooks",
-    "predict", "tune", "site", "schema", "kernel", "bench", "ship",
-)  # fmt: skip
+#: Commands in the order in which help lists them: what a newcomer needs first. Those of other packages come after them.
+ORDER = ("doctor", "run", "show", "plot", "runs", "shell", "export", "verify", "schema", "kernel", "bench")
 
 
 class Commands(TyperGroup):
-    """The commands, which help lists in the order of `ORDER`."""
+    """The commands, which help lists in the order of `ORDER`, and those that other packages add."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
-        place = {name: number for number, name in enumerate(ORDER)}
-        return sorted(super().list_commands(ctx), key=lambda name: place.get(name, len(place)))
+        own = sorted(super().list_commands(ctx), key=ORDER.index)
+        return own + [name for name in plugins.points("rdcnlab.commands") if name not in own]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by its name; None if there is none."""
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        point = plugins.points("rdcnlab.commands").get(cmd_name)
+        return None if point is None else _command(point.name, plugins.load(point))
+
+
+def _command(name: str, added: Any) -> Any:
+    """Return the command of a function, or of a group of them, as typer makes it of ours."""
+    if not isinstance(added, typer.Typer):
+        function, added = added, typer.Typer(rich_markup_mode=None)
+        added.command(name)(function)
+    command = typer.main.get_command(added)
+    command.name = name
+    return command
 
 
 app = typer.Typer(
@@ -70,11 +83,6 @@ app.add_typer(cli_kernel.app, name="kernel")
 app.add_typer(cli_runs.app, name="runs")
 app.command("plot")(cli_plot.plot)
 app.command("shell")(cli_shell.shell)
-for command in (cli_papers.reproduce, cli_papers.score, cli_papers.report, cli_papers.site, cli_papers.notebooks):
-    app.command()(command)
-app.command(hidden=True)(cli_papers.ship)
-app.add_typer(cli_tune.app, name="tune")
-app.add_typer(cli_predict.app, name="predict")
 
 #: Exit code after Ctrl-C, as shells have it.
 _INTERRUPTED = 130
@@ -223,9 +231,7 @@ def verify(
     from rdcnlab.runs import verify as verification
 
     if archive is not None:
-        from rdcnlab.app import crate
-
-        checked = crate.check(
+        checked = plugins.figures("CRATE", str(archive)).check(
             archive, sample=sample or 20, seed=seed, workers=workers, cluster=cluster, progress=sys.stderr.isatty()
         )
         show([*checked.rows], as_json)
@@ -263,11 +269,8 @@ def export(
     from rdcnlab.app.run_names import find
 
     if kind == "ro-crate":
-        from rdcnlab.app import crate
-        from rdcnlab.papers import select
-
-        for item in select([name]):
-            typer.echo(crate.write(item, Store(), output))
+        for archive in plugins.figures("ITEM", name).pack(name, Store(), output):
+            typer.echo(archive)
         return
     for path in write(find(name, Store()), kind, output):
         typer.echo(path)
@@ -288,16 +291,16 @@ def bench(
         typer.Option(
             min=1,
             metavar="SECONDS",
-            help="Instead, compare both engines on one setting of vargas of this length. ns-3 takes long: two minutes "
-            "and more for a second, as its wheel is built.",
+            help="Instead, compare both engines on 200 flows that share a buffer, for this length. ns-3 takes "
+            "long: two minutes and more for a second, as its wheel is built.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Measure speed in rounds; 6 minutes on two idle cores.
 
-    It measures engines, pools, explorer and score. A row has the median of its rounds and their range, and a
-    warning if rounds disagree or other work disturbed them.
+    It measures engines, pools, explorer, and what installed packages add. A row has the median of its rounds and their
+    range, and a warning if rounds disagree or other work disturbed them.
     """
     from rdcnlab.app.bench import measure
     from rdcnlab.app.bench_engines import compare

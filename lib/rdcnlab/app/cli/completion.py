@@ -1,26 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a shell offers after TAB: items, networks, files of scenarios."""
+"""What a shell offers after TAB: networks, files of scenarios."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from rdcnlab.papers import claims
 from rdcnlab.scenario.fabrics import FABRICS
 from rdcnlab.scenario.presets import presets
-from rdcnlab.system import places
-
-
-def items(incomplete: str) -> list[str]:
-    """Return papers, and the items of the paper that has been typed."""
-    names = sorted(path.stem for path in places.papers().glob("*.yaml"))
-    name, slash, _ = incomplete.partition("/")
-    if not slash:
-        return [each for each in names if each.startswith(incomplete)]
-    if name not in names:
-        return []
-    choices = [f"{name}/{item.id}" for item in claims.paper(name).items]
-    return [each for each in choices if each.startswith(incomplete)]
 
 
 def scenarios(incomplete: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rdcnlab.app import plugins
 from rdcnlab.app.cli.picture import check, save
 from rdcnlab.app.cli.tools import OUT, Force
 from rdcnlab.app.run_names import HELP, PRINTED, find
@@ -78,17 +79,11 @@ def plot(
 
 def _item(name: str, out: Path | None, column: str | None, force: bool) -> list[Path]:
     """Draw a figure of a paper from its stored runs."""
-    from rdcnlab.app.site.stored import best
-    from rdcnlab.papers import claims, select
-
-    (kind,) = select([name])
-    item, runs = best(kind, Store())
-    if runs is None:
-        raise InputError.of("PAPER/ITEM", name, reason=f"{name} has no stored runs: rdcnlab reproduce {name}")
-    path = Path(f"{item.paper}-{item.id}.png") if out is None else out
-    check(path, force=force, formats=FORMATS)
     with _column(column):
-        return _written(item.plot(runs), path, cite=None if column is None else [claims.paper(item.paper).title])
+        figure, stem, cited = plugins.figures("PAPER/ITEM", name).draw(name, Store())
+        path = Path(f"{stem}.png") if out is None else out
+        check(path, force=force, formats=FORMATS)
+        return _written(figure, path, cite=None if column is None else cited)
 
 
 def _written(figure: Any, path: Path, cite: Sequence[str] | None) -> list[Path]:

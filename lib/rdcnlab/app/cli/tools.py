@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rdcnlab.app.cli import completion
 from rdcnlab.app.cli.tables import tables
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
@@ -34,10 +33,6 @@ Output = Annotated[Path, typer.Option(*OUT, help="Directory of the files that ar
 #: Width of tables that are not printed to a terminal, in characters.
 _IN_A_FILE = 160
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one on each core by default.")]
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[PAPER[/ITEM]]...", help="All by default.", autocompletion=completion.items),
-]
 ProfileName = Annotated[str, typer.Option(help="quick or paper.", autocompletion=lambda: ["quick", "paper"])]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite any file, not only one that rdcnlab has drawn.")]
 

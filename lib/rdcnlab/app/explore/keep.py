@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from rdcnlab.app import notebooks
+from rdcnlab.app import notebook_file
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 
@@ -48,15 +48,15 @@ def save_notebook(scenario: Scenario, title: str, runs: int, name: str) -> Path:
         save(scenario, name)
     file = Path(name).name
     cells = [
-        notebooks.text_cell("title", f"# {title}\n\nThe scenario is in `{file}`. `base.with_(...)` changes it."),
-        notebooks.code_cell(
+        notebook_file.text_cell("title", f"# {title}\n\nThe scenario is in `{file}`. `base.with_(...)` changes it."),
+        notebook_file.code_cell(
             "scenario", f'from rdcnlab import Scenario, campaign\n\nbase = Scenario.load("{file}")\nbase'
         ),
-        notebooks.code_cell("run", f"runs = campaign(base.with_(seed=seed) for seed in range({runs}))"),
-        notebooks.code_cell("figure", "from rdcnlab.app.explore.curves import curves\n\ncurves(runs)"),
-        notebooks.code_cell("flows", 'runs.flows[["seed", "flow", "cc", "received_B", "retransmits"]]'),
+        notebook_file.code_cell("run", f"runs = campaign(base.with_(seed=seed) for seed in range({runs}))"),
+        notebook_file.code_cell("figure", "from rdcnlab.app.explore.curves import curves\n\ncurves(runs)"),
+        notebook_file.code_cell("flows", 'runs.flows[["seed", "flow", "cc", "received_B", "retransmits"]]'),
     ]
-    notebooks.write(notebooks.book(cells), target)
+    notebook_file.write(notebook_file.book(cells), target)
     return target
 
 
