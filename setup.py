@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the wheel contains beside the code: data, kernel patches, P4 programs, notebooks and documents.
+"""What the wheel contains beside the code: kernel patches, P4 programs and documents.
 
 In the source tree they stand beside ``lib``, where `rdcnlab.system.places` finds them. In a wheel they are copies
 inside the package, in directories of the same names. Everything else about the build is in ``pyproject.toml``.
@@ -13,7 +13,7 @@ from setuptools.command.build_py import build_py
 
 #: Directories and files at the root of the source tree that an installed package needs.
 TRAVELS = (
-    "data", "docs", "kernel-patches", "notebooks", "p4",
+    "docs", "kernel-patches", "p4",
     "CITATION.cff", "CONTRIBUTING.md", "README.md", "requirements-ns3.lock", "requirements.lock",
 )  # fmt: skip
 #: What programs leave in these directories.

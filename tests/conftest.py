@@ -2,14 +2,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import pytest
@@ -18,12 +16,7 @@ from rdcnlab.runs import campaign
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
-from rdcnlab.system import places
 from rdcnlab.system.locks import locked
-from rdcnlab_papers.app.index import nothing_local
-from rdcnlab_papers.app.site import stored
-from rdcnlab_papers.items import made
-from rdcnlab_papers.items.item import Item
 from tests.pool_here import PoolHere
 
 # A shell starts a background job with Ctrl-C ignored, and its child processes inherit that. Tests send Ctrl-C to them.
@@ -125,49 +118,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
         return made
 
     return folder
-
-
-@pytest.fixture(autouse=True, scope="session")
-def own_scores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep scorecards out of the user's cache: tests judge with code and claims that are not those of the files."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RDCNLAB_SCORES", str(tmp_path_factory.mktemp("scores")))
-        yield
-
-
-@pytest.fixture(autouse=True)
-def nothing_made() -> None:
-    """Forget the scenarios that items of other tests made: a test may change how they are made."""
-    made.forget()
-
-
-Judged = Callable[[type[Item]], list[dict[str, Any]]]
-
-
-@pytest.fixture(scope="session")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    """Judge an item's claims from the shipped runs, once for all tests and workers."""
-    session = tmp_path_factory.getbasetemp()
-    directory = (session.parent if "PYTEST_XDIST_WORKER" in os.environ else session) / "judged"
-    directory.mkdir(exist_ok=True)
-
-    def rows(kind: type[Item]) -> list[dict[str, Any]]:
-        path = directory / f"{kind.paper}-{kind.id}.json"
-        with locked(path.with_suffix(".lock")):
-            if not path.exists():
-                with nothing_local() as store:
-                    path.write_text(json.dumps(stored.judge(kind, store)))
-        of_item: list[dict[str, Any]] = json.loads(path.read_text())
-        return of_item
-
-    return rows
-
-
-@pytest.fixture
-def own_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Use empty directories for shipped models and for the user's cache of models."""
-    monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path / "models"))
-    monkeypatch.setattr(places, "models", lambda: tmp_path / "shipped")
 
 
 @pytest.fixture

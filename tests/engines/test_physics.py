@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 
 from rdcnlab.analysis import figures
+from rdcnlab.analysis.cubic import of_linux
 from rdcnlab.scenario import Scenario
-from rdcnlab_papers.analysis.cubic import of_linux
 from tests.engines.conftest import RunGuest
 
 Floats = npt.NDArray[np.float64]

@@ -16,6 +16,8 @@ _EXTRAS = {
     "site": ("The web site", ("sphinx", "myst_nb", "pydata_sphinx_theme")),
     "sdn": ("The controller of switch: ovs", ("os_ken",)),
 }
+#: Those of the package of the papers.
+_OF_PAPERS = ("models", "site")
 
 
 def is_installed(extra: str) -> bool:
@@ -43,7 +45,7 @@ def command(extra: str) -> str:
         return f"make {extra}"
     if extra == "ns3":  # a group with a lock of its own, which wheels do not have
         return f"pip install --no-deps --require-hashes -r {places.tree() / 'requirements-ns3.lock'}"
-    return f"pip install 'rdcnlab[{extra}]'"
+    return f"pip install '{'rdcnlab-papers' if extra in _OF_PAPERS else 'rdcnlab'}[{extra}]'"
 
 
 def _lacking(extra: str) -> list[str]:

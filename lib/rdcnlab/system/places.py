@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -26,15 +27,23 @@ def require_source_tree(command: str) -> None:
 def tree() -> Path:
     """Return ``$RDCNLAB_TREE``, or the source tree, or the installed package.
 
-    A wheel has the tree's directories inside the package (``setup.py``).
+    A wheel has the tree's directories inside its package (``setup.py``); `papers_tree` is that of the papers.
     """
     override = os.environ.get("RDCNLAB_TREE")
     return Path(override) if override else source_tree() or _PACKAGE
 
 
+def papers_tree() -> Path:
+    """Return the directory that has ``data`` and ``notebooks``: `tree`, or the installed package of the papers."""
+    if os.environ.get("RDCNLAB_TREE") or source_tree() is not None:
+        return tree()
+    package = importlib.util.find_spec("rdcnlab_papers")
+    return _PACKAGE if package is None or package.origin is None else Path(package.origin).parent
+
+
 def papers() -> Path:
     """Return the directory of the papers' values and claims."""
-    return tree() / "data" / "papers"
+    return papers_tree() / "data" / "papers"
 
 
 def results() -> Path:
@@ -45,17 +54,17 @@ def results() -> Path:
 
 def shipped_results() -> Path:
     """Return the directory of the shipped runs, which new runs are compared with if ``$RDCNLAB_RESULTS`` hides it."""
-    return tree() / "data" / "results"
+    return papers_tree() / "data" / "results"
 
 
 def scores() -> Path:
     """Return the file with the verdicts from the shipped runs; ``tools/index`` writes it."""
-    return tree() / "data" / "scores.json"
+    return papers_tree() / "data" / "scores.json"
 
 
 def models() -> Path:
     """Return the directory of the shipped models."""
-    return tree() / "data" / "models"
+    return papers_tree() / "data" / "models"
 
 
 def model_cache() -> Path:
@@ -82,7 +91,7 @@ def p4() -> Path:
 
 def notebooks() -> Path:
     """Return the directory of the notebooks."""
-    return tree() / "notebooks"
+    return papers_tree() / "notebooks"
 
 
 def store() -> Path:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdcnlab_papers.analysis import cubic
+from rdcnlab.analysis import cubic
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rdcnlab.app.notebook_file import read, write
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.system import places
+from rdcnlab_papers.items import folders
 from rdcnlab_papers.items.item import Item
 
 #: End of the id of a notebook's cell that shows the network.
@@ -18,7 +18,7 @@ NETWORK = "-network"
 
 def path(kind: type[Item]) -> Path:
     """Return the path of an item's notebook."""
-    return places.notebooks() / kind.paper / f"{kind.id}.ipynb"
+    return folders.notebook(kind.paper, kind.id)
 
 
 def check(kinds: Iterable[type[Item]], parameters: Mapping[str, Any]) -> None:

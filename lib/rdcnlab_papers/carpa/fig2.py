@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis import cubic, figures, tables
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import ENDLESS
-from rdcnlab_papers.analysis import cubic, recoveries
+from rdcnlab_papers.analysis import recoveries
 from rdcnlab_papers.analysis.measured import Measured, means
 from rdcnlab_papers.carpa.space import WINDOWS, Milliseconds, Variant, single
 from rdcnlab_papers.carpa.tab1 import RATE, Tab1

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import pandas as pd
 
+from rdcnlab.analysis import cubic
 from rdcnlab.runs.frame import Runs
-from rdcnlab_papers.analysis import cubic
 from rdcnlab_papers.analysis.measured import Measured, trend
 from rdcnlab_papers.carpa.periods import Periodic
 from rdcnlab_papers.carpa.space import CALIBRATED, CALIBRATED_EXTRA_MS

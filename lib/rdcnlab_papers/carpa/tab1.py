@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis import cubic, figures, tables
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import ENDLESS
-from rdcnlab_papers.analysis import cubic, recoveries
+from rdcnlab_papers.analysis import recoveries
 from rdcnlab_papers.analysis.measured import Measured, means
 from rdcnlab_papers.carpa.space import WINDOWS, Rtts, single
 from rdcnlab_papers.items.causes import Cause

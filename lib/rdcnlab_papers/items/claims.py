@@ -12,7 +12,7 @@ from rdcnlab.fields import own_yaml
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import Frozen, Listed, whole
 from rdcnlab.scenario.check import input_error
-from rdcnlab.system import places
+from rdcnlab_papers.items import folders
 from rdcnlab_papers.items.expectation import Expectation
 
 
@@ -232,18 +232,14 @@ class Paper(Frozen):
 
 @functools.cache
 def paper(name: str) -> Paper:
-    """Read ``data/papers/<name>.yaml``.
+    """Read the claims of a paper, ``data/papers/<name>.yaml`` for ours.
 
     Raises
     ------
     InputError
         There is no such paper, or its file is not valid.
     """
-    folder = places.papers()
-    path = folder / f"{name}.yaml"
-    names = sorted(path.stem for path in folder.glob("*.yaml"))
-    if name not in names:
-        raise InputError.unknown("paper", name, names, "paper")
+    path = folders.claims_file(name)
     try:
         return Paper.model_validate(own_yaml.parse(path.read_text(encoding="utf-8")))
     except ValidationError as error:

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from rdcnlab.system import places
-from rdcnlab_papers.items import claims
+from rdcnlab_papers.items import claims, folders
 
 
 def items(incomplete: str) -> list[str]:
     """Return papers, and the items of the paper that has been typed."""
-    names = sorted(path.stem for path in places.papers().glob("*.yaml"))
+    names = folders.names()
     name, slash, _ = incomplete.partition("/")
     if not slash:
         return [each for each in names if each.startswith(incomplete)]

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import rdcnlab
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
@@ -20,11 +19,11 @@ from rdcnlab_papers.app import notebooks
 from rdcnlab_papers.app.site import executed, shown, stored
 from rdcnlab_papers.app.site.shown import Shown
 from rdcnlab_papers.app.site.stored import best, explaining_runs
-from rdcnlab_papers.items import claims
+from rdcnlab_papers.items import claims, folders
 from rdcnlab_papers.items.item import Item
 
 #: Layers of the package that pages depend on. The other layers make runs, and the runs' digests are in the stamp.
-_LAYERS = ("fields", "scenario", "runs", "analysis", "models")
+_LAYERS, _LAYERS_OF_PAPERS = ("fields", "scenario", "runs", "analysis"), ("items", "models", "analysis")
 _FILE = "entry.json"
 
 
@@ -171,15 +170,16 @@ def _identities(runs: Runs) -> Iterable[str]:
 
 def package() -> str:
     """Return a digest of all code: what a notebook that makes its own runs may depend on."""
-    return _digest(sorted(Path(rdcnlab.__file__).parent.rglob("*.py")))
+    return _digest(path for folder in folders.code() for path in sorted(folder.rglob("*.py")))
 
 
 @functools.cache
 def code(paper: str) -> str:
     """Return a digest of the code that the pages of a paper depend on."""
-    root = Path(rdcnlab.__file__).parent
-    sources = [path for layer in _LAYERS for path in sorted((root / layer).rglob("*.py"))]
-    sources += sorted((root / "papers").glob("*.py")) + sorted((root / "papers" / paper).glob("*.py"))
+    root, papers, *_ = folders.code()
+    layers = [root / layer for layer in _LAYERS] + [papers / layer for layer in _LAYERS_OF_PAPERS]
+    sources = [path for layer in layers for path in sorted(layer.rglob("*.py"))]
+    sources += sorted(folders.package(paper).glob("*.py"))
     sources += [Path(__file__), Path(stored.__file__), Path(executed.__file__), Path(shown.__file__)]
     sources += sorted((root / "networks").glob("*.yaml"))
     return _digest(sources)

@@ -15,7 +15,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import rdcnlab
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -94,7 +93,7 @@ def stamp(results: Path) -> str:
     results : Path
         Directory of the shipped runs.
     """
-    return stamp_of(places.model_cache(), Path(rdcnlab.__file__).parent, places.papers(), places.models(), results)
+    return stamp_of(places.model_cache(), *folders.code(), places.papers(), places.models(), results)
 
 
 @functools.cache

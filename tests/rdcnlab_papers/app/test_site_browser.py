@@ -43,7 +43,7 @@ def site(shared: Shared) -> Path:
 
 
 def build_site(folder: Path) -> None:
-    here = str(Path(__file__).parents[1])
+    here = str(Path(__file__).parents[2])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RDCNLAB_ENGINE", "fake_engine:FakeEngine")
         patch.setenv("PYTHONPATH", os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]))

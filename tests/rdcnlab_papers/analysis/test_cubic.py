@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rdcnlab_papers.analysis import cost, cubic
+from rdcnlab.analysis import cubic
+from rdcnlab_papers.analysis import cost
 
 
 @pytest.mark.parametrize(

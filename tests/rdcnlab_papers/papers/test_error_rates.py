@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often intervals contain the true number, and how often verdicts are wrong, by simulation of known truths.
 
-The tables are those of ``docs/explanation/statistics.md``; ``python -m tests.papers.test_error_rates`` prints them.
+The tables are those of ``docs/explanation/statistics.md``, and this prints them:
+``python -m tests.rdcnlab_papers.papers.test_error_rates``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from rdcnlab_papers.items.expectation import Expectation
 from rdcnlab_papers.items.verdicts import judge
 
 Floats = npt.NDArray[np.float64]
-DOCUMENT = Path(__file__).parents[2] / "docs" / "explanation" / "statistics.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "explanation" / "statistics.md"
 SEEDS = (3, 5, 10, 30)
 VERDICTS = ("reproduced", "partly", "undecided", "differs")
 #: Distributions of a run's number: how it is drawn, and its mean.

@@ -24,8 +24,8 @@ from rdcnlab_papers.vargas.dataset import WORDS, is_single, of_table, study_hour
 from rdcnlab_papers.vargas.fig3 import paper_table
 from rdcnlab_papers.vargas.space import QUICK_S, first_settings, scenario, seconds, setting_of
 from rdcnlab_papers.vargas.tab2 import SEEN
-from tests.models.test_buffers import rows
-from tests.papers.shared import judged
+from tests.rdcnlab_papers.models.test_buffers import rows
+from tests.rdcnlab_papers.papers.shared import judged
 
 #: Values of parameters that are quick.
 SMALL: dict[str, dict[str, object]] = {
@@ -39,7 +39,7 @@ SMALL: dict[str, dict[str, object]] = {
 
 @pytest.fixture(autouse=True)
 def one_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models of all kinds are linear here, which takes no time; `tests/models/test_buffers.py` tests the others."""
+    """Models of all kinds are linear here, which takes no time; `test_buffers.py` tests the others."""
     linear = {"ridge": buffers.candidates("shallow")["ridge"]}
     monkeypatch.setattr(buffers, "candidates", lambda kind, outcomes: linear)
 
