@@ -36,7 +36,7 @@ ENV PATH=/opt/conda/bin:${PATH}
 RUN pip install --no-cache-dir --no-deps --require-hashes -r requirements-ns3.lock
 
 COPY --chown=${NB_UID} . .
-RUN pip install --no-deps --no-build-isolation -e . && chown -R ${NB_UID} ${HOME}
+RUN pip install --no-deps --no-build-isolation -e . -e ./lib && chown -R ${NB_UID} ${HOME}
 
 USER ${NB_USER}
 # without the kernel's tree (500 MB), which only C files of a user's own need: the first one makes it again

@@ -83,12 +83,12 @@ lab: ## Open the notebooks in JupyterLab
 	@tools/setup models
 	$(BIN)/jupyter lab notebooks/index.ipynb
 
-wheel: ## Build two wheels, which work without this tree: rdcnlab, and its kernel (out/*.whl)
+wheel: ## Build three wheels, which work without this tree: rdcnlab, its papers, and its kernel (out/*.whl)
 	@tools/system-packages
 	@tools/install
-	rm -rf build
-	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --no-index --wheel-dir out .
-	rm -rf build
+	rm -rf build lib/build
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --no-index --wheel-dir out . ./lib
+	rm -rf build lib/build
 	$(BIN)/python tools/kernel-wheel out
 
 image: ## Build the container image

@@ -25,7 +25,6 @@ from rdcnlab.app.cli import main
 from rdcnlab.scenario import Scenario, described
 from rdcnlab.scenario.cautions import cautions
 from rdcnlab.scenario.document import read
-from rdcnlab_papers.items.claims import ItemClaims
 from tests.conftest import TWO_FLOWS
 from tests.runs.machines import Machines
 
@@ -146,6 +145,9 @@ def completed(data: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("document", "block"), of("yaml"))
 def test_yaml(document: Path, block: Block, here: Path) -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.items.claims import ItemClaims
+
     write_files(document, here)
     (here / "block.yaml").write_text(block.text)
     data = read(here / "block.yaml").data

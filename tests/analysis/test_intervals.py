@@ -13,7 +13,6 @@ import pytest
 from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate, estimates, greatest, least, over_seeds, same_sign
 from rdcnlab.analysis.resampling import bootstrap, bootstrap_by_weight, bootstraps_of_means, jackknife, jackknives
-from rdcnlab_papers.analysis.measured import Measured, means, trend
 
 
 def ends(number: float) -> tuple[float, ...]:
@@ -138,6 +137,9 @@ def test_the_bootstrap_of_few_seeds_is_as_wide_as_students_interval(seeds: int) 
 
 
 def test_an_order_that_three_seeds_share_is_open_if_their_means_are_close() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.analysis.measured import trend
+
     frame = pd.DataFrame({"seed": [0, 1, 2] * 3, "at": np.repeat([1, 2, 3], 3)})
     frame["x"] = [1, 2, 3, 1.1, 2.1, 3.1, 20, 21, 22]
     found = trend(frame, "at", "x")
@@ -159,6 +161,9 @@ def test_the_largest_of_equal_means_is_not_surely_above_the_smallest() -> None:
 
 
 def test_without_rows_or_without_a_value_nothing_is_known() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.analysis.measured import trend
+
     empty = pd.DataFrame({"seed": [], "at": [], "x": []})
     constant = pd.DataFrame({"seed": [0, 1] * 3, "at": [1, 1, 2, 2, 3, 3], "x": 5.0})
     for found in (trend(empty, "at", "x"), trend(constant, "at", "x"), bootstrap(constant, rank)):
@@ -167,6 +172,9 @@ def test_without_rows_or_without_a_value_nothing_is_known() -> None:
 
 
 def test_one_value_of_several_runs_has_an_interval_of_all_numbers() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.analysis.measured import means
+
     stats = means(pd.DataFrame({"case": ["a", "a", "b"], "x": [1.0, np.nan, 2.0]}), "case", "x")
     assert ends(estimates(stats)["a"]) == (1, -math.inf, math.inf)
     assert not estimates(stats)["b"].known
@@ -196,6 +204,9 @@ def test_an_unknown_number_makes_the_extreme_unknown_wherever_it_stands() -> Non
 
 
 def test_estimates_of_means() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.analysis.measured import Measured, means
+
     frame = pd.DataFrame({"case": ["a", "a", "b"], "x": [1.0, 3.0, 5.0]})
     found = estimates(means(frame, "case", "x"))
     assert found["a"].known

@@ -14,7 +14,6 @@ from scipy import stats
 from rdcnlab.analysis import tables
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab_papers.analysis import competition
 
 
 def test_interval_of_students_t() -> None:
@@ -90,6 +89,8 @@ def test_cases_names_by_index() -> None:
 @pytest.mark.parametrize("width_ns", [1_000_000, 5_000_000])
 def test_curves_do_not_depend_on_the_bins_that_were_counted_in(two_flows: Scenario, width_ns: int) -> None:
     """A flow at 10 Gb/s is drawn at 10 Gb/s."""
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.analysis import competition
 
     class Counted(list[Any]):
         throughput = pd.DataFrame(

@@ -16,10 +16,12 @@ from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.engines.ns3 import build as ns3_build
 from rdcnlab.engines.ns3 import check as ns3_check
 from rdcnlab.fields.errors import RunError
-from rdcnlab_papers.app.bench import scoring
 
 
 def test_what_a_score_takes_is_measured() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.app.bench import scoring
+
     wall, cores, peak = scoring(["tdtcp/fig13"])
     assert wall["measure"] == "rdcnlab score tdtcp/fig13"
     assert wall["value"] > 0
@@ -69,6 +71,9 @@ def test_a_part_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_score_that_fails_is_not_measured() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.app.bench import scoring
+
     with pytest.raises(RunError, match="ended with 2"):
         list(scoring(["nobody"]))
 

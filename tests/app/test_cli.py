@@ -16,7 +16,6 @@ from rdcnlab.app.cli import main, parse_seeds
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.stored import seal
 from rdcnlab.scenario import Scenario
-from rdcnlab_papers import aykurt
 from tests.fake_engine import FAILS
 
 pytestmark = pytest.mark.usefixtures("fake_engine")
@@ -153,6 +152,9 @@ def test_a_cluster_that_is_none_ends_with_two(here: Path, rdcnlab: Run, argument
 
 
 def test_score_and_report_without_any_run(here: Path, rdcnlab: Run) -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers import aykurt
+
     done = rdcnlab("score", "aykurt", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)

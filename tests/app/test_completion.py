@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from rdcnlab.app.cli import app
-from rdcnlab_papers import select
 
 
 def offered(line: str) -> list[str]:
@@ -22,6 +21,9 @@ def offered(line: str) -> list[str]:
 
 
 def test_papers_and_then_the_items_of_one() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers import select
+
     assert offered("rdcnlab score a") == ["aykurt"]
     assert set(offered("rdcnlab reproduce tdtcp/")) == {f"tdtcp/{kind.id}" for kind in select(["tdtcp"])}
     assert offered("rdcnlab reproduce tdtcp/fig7") == ["tdtcp/fig7a", "tdtcp/fig7b"]

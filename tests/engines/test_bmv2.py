@@ -13,8 +13,6 @@ from rdcnlab.engines.kernel import cores, plan
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
-from rdcnlab_papers.analysis.compare import moves
-from rdcnlab_papers.aykurt.space import Point
 from tests.engines.conftest import RunGuest
 
 pytestmark = [
@@ -33,6 +31,9 @@ APART = {"network.hosts.s2.delay": 37_140}
 
 
 def pair(**point: object) -> Scenario:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.aykurt.space import Point
+
     return Point(size="64 MB", seed=1, **point).scenario(**APART)  # type: ignore[arg-type]
 
 
@@ -51,6 +52,9 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_agrees_with_the_kernels_switch(run_guest: RunGuest, name: str) -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.analysis.compare import moves
+
     ours = run_guest(CASES[name]).tables
     theirs = run_guest(CASES[name].with_(**{"switch.kind": "bmv2"})).tables
     fct = pd.DataFrame({"ocs": ours["flows"]["fct_s"], "bmv2": theirs["flows"]["fct_s"]})
@@ -68,6 +72,9 @@ def test_is_reproducible(run_guest: RunGuest) -> None:
 
 
 def test_a_manager_in_the_control_plane_does_the_same(run_guest: RunGuest) -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.analysis.compare import moves
+
     scenario = CASES["10 ms"].with_(**{"switch.kind": "bmv2"})
     managed = scenario.with_(**{"switch.control": "control-plane"})
     tables = [run_guest(one).tables for one in (scenario, managed)]

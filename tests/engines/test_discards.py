@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-from rdcnlab_papers.aykurt.space import NO_ACKS, grid
 from tests.engines.conftest import RunGuest
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
@@ -19,6 +18,9 @@ def _discarded(netstat: str) -> int:
 
 @pytest.mark.parametrize("timestamps", [True, False])
 def test_discards_are_those_that_hosts_count(run_guest: RunGuest, timestamps: bool) -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.aykurt.space import NO_ACKS, grid
+
     changes = {**NO_ACKS, "probes.discards": True, "transport.timestamps": timestamps}
     (scenario,) = grid(changes, cc="cubic", period_ms=50)
     hosts = [host.name for host in scenario.network.hosts]

@@ -17,7 +17,6 @@ from rdcnlab.engines.kernel.observe import observed
 from rdcnlab.engines.network.numbers import DATE_NS, START_NS
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
-from rdcnlab_papers.carpa.space import single
 from tests.engines.conftest import RunGuest
 
 pytestmark = pytest.mark.guest
@@ -28,6 +27,9 @@ ETHERNET, HEADERS = 14, 52
 
 def moved(period_s: float, **changes: object) -> Scenario:
     """Return a flow of 3 MB that is moved between paths with RTTs of 4 and 6 ms; it starts at once."""
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.carpa.space import single
+
     asked = single(4, period_s, seed=1, extra_ms=2, size="3 MB", limit="5 s", starts="0 ns")
     return asked.with_(**changes)
 
@@ -142,6 +144,9 @@ assert seen.digest() == wanted.digest(), "the data are not those that were sent"
 
 def test_a_flow_that_is_moved_ten_thousand_times_loses_no_byte(kernel: build.Kernel, tmp_path: Path) -> None:
     """12 MB take a second, with a move every 100 us. Their hash is right, and every packet is accounted for."""
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.carpa.space import single
+
     size = 12_000_000
     path = [["100 us", "short"], ["100 us", "long"]]
     asked = single(4, 1, seed=1, extra_ms=2, size=f"{size} B", limit="20 s", starts="0 ns").with_(

@@ -17,8 +17,6 @@ from rdcnlab.runs.parts import WHOLE
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
-from rdcnlab_papers import aykurt
-from rdcnlab_papers.analysis import competition, windows
 
 Counted = list[list[int]]
 
@@ -100,6 +98,10 @@ def test_no_more_is_kept_than_there_is_room_for(two_flows: Scenario, monkeypatch
 
 @pytest.mark.usefixtures("fake_engine", "pool_here")
 def test_tables_of_half_of_the_seeds_are_what_these_runs_alone_give(store: Store) -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers import aykurt
+    from rdcnlab_papers.analysis import competition, windows
+
     item = aykurt.fig5(seeds=4, periods_ms=(50, 10))
     runs = item.run(store=store, progress=False)
     pairs = runs.select(lambda scenario: len(scenario.flows) == 2)

@@ -14,7 +14,6 @@ from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario, preset, presets
 from rdcnlab.scenario.caution import Caution
 from rdcnlab.scenario.cautions import cautions
-from rdcnlab_papers import aykurt
 
 
 def made(network: Any, *flows: dict[str, Any], **more: Any) -> Scenario:
@@ -193,6 +192,9 @@ def _ends(network: str) -> dict[str, dict[str, str]]:
 
 
 def test_campaigns_warn_once_and_items_do_not(store: Store, fake_engine: None, pool_here: None) -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers import aykurt
+
     base = made("dumbbell", DCTCP)
     with pytest.warns(HintWarning, match=r"flows\.f\.cc: nothing on the way") as caught:
         campaign([base.with_(seed=seed) for seed in range(3)], store=store, progress=False)

@@ -12,7 +12,6 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.presets import preset
 from rdcnlab.scenario.queueing import Red
-from rdcnlab_papers.vargas import space
 
 MS = 1_000_000
 
@@ -50,6 +49,9 @@ def test_wrong_parameters_are_refused(changes: dict[str, Any], field: str, allow
 
 
 def test_settings_become_the_paper_s_queue() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.vargas import space
+
     setting = space.Setting(ecn_kB=40, min_kB=300, max_kB=900, probability=2.0, rate_gbps=25.0, rtt_ms=100)
     scenario = space.scenario(setting, seed=7)
     link = scenario.network.link("shared")
@@ -67,12 +69,18 @@ def test_windows_fit_into_the_buffers_of_tcp() -> None:
 
     A segment of 1448 B takes 2304 B of a buffer.
     """
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.vargas import space
+
     scenario = space.scenario(space.Setting(100, 1800, 1800, 5.0, 25.0, 100))
     share = 25e9 * 0.1 / 8 / 100
     assert min(scenario.transport.rmem[2], scenario.transport.wmem[2]) * 1448 / 2304 > 10 * share
 
 
 def test_drawn_settings_are_different_and_a_data_set_can_grow() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.vargas import space
+
     many = space.first_settings(600)
     assert len(set(many)) == 600
     assert space.first_settings(100) == many[:100]
@@ -86,12 +94,18 @@ def test_drawn_settings_are_different_and_a_data_set_can_grow() -> None:
 
 
 def test_snapshots_need_links() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.vargas import space
+
     scenario = space.scenario(space.Setting(100, 800, 800))
     with pytest.raises(InputError, match=r"probes\.snapshots: .* must be left out without probes\.count"):
         scenario.with_(**{"probes.count": []})
 
 
 def test_other_thresholds_are_what_any_change_makes() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.vargas import space
+
     base = space.scenario(space.Setting(100, 800, 800))
     red = {"min": "200 kB", "max": "600 kB", "probability": "2 %"}
     slow = base.with_(**{"network.links.shared.ecn_threshold": "40 kB", "network.links.shared.red": red})

@@ -11,7 +11,6 @@ from rdcnlab.engines.kernel import plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.presets import preset
-from rdcnlab_papers.carpa import space
 
 MS = 1_000_000
 
@@ -43,6 +42,9 @@ def test_the_preset_is_the_fabric_with_the_papers_values() -> None:
 
 
 def test_rtts_are_drawn_from_the_seed() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.carpa import space
+
     one, other = (space.rtts(20, seed) for seed in (1, 2))
     assert one == space.rtts(20, 1)
     assert one != other
@@ -78,6 +80,9 @@ def test_probes_that_are_not_asked_for_do_not_change_the_hash() -> None:
 
 def test_packets_that_are_counted_are_reduced_while_the_run_goes_on() -> None:
     """1000 s of 180 flows: 162 million packets, whose records would take more than 50 GB."""
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.carpa import space
+
     asked = space.moving_groups(50, 9, seed=1, settle_s=400, every_s=200)
     probes = {probe["name"]: probe for probe in plan.compile_plan(asked)["probes"]}
     times = {"start_ns": 60 * 10**9, "bin_ns": 100 * MS, "every_ns": 250 * MS}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel works in a virtual environment of its own, outside the source tree, and is the same program there.
+"""The wheels work in a virtual environment of their own, outside the source tree, and are the same program there.
 
-It is built and installed without a network. The libraries that it needs are those of the environment of the tests.
+They are built and installed without a network. The libraries that they need are those of the environment of the tests.
 """
 
 from __future__ import annotations
@@ -28,18 +28,11 @@ from tests.conftest import TWO_FLOWS
 ROOT = Path(__file__).resolve().parents[2]
 #: The largest wheel in bytes that the Python Package Index takes without a request (docs/decisions/wheel.md).
 LARGEST_B = 100e6
-#: Directories and files beside ``lib`` that the package contains.
-INSIDE = (
-    "CITATION.cff",
-    "data/",
-    "docs/",
-    "kernel-patches/",
-    "notebooks/",
-    "p4/",
-    "README.md",
-    "CONTRIBUTING.md",
-    "requirements",
-)
+#: Directories and files beside ``lib`` that the packages contain.
+INSIDE = {
+    "rdcnlab": ("CITATION.cff", "docs/", "kernel-patches/", "p4/", "README.md", "CONTRIBUTING.md", "requirements"),
+    "rdcnlab_papers": ("data/", "notebooks/"),
+}
 #: What decides about results, printed by the installed package and compared with that of the tree.
 SAME = """
 import json, sys
@@ -66,9 +59,9 @@ print(json.dumps({
 
 @dataclass(frozen=True)
 class Installed:
-    """The wheel, the virtual environment that has it, and a directory to work in."""
+    """The wheels by package, the virtual environment that has them, and a directory to work in."""
 
-    wheel: Path
+    wheels: dict[str, Path]
     environment: Path
     here: Path
 
@@ -118,11 +111,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     for name in tracked("--others", "--exclude-standard"):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, source / name)
-    pip("wheel", "--no-build-isolation", "--wheel-dir", top, ".", cwd=source)
+    wheels = {}
+    for package, folder in (("rdcnlab", "."), ("rdcnlab_papers", "./lib")):
+        pip("wheel", "--no-build-isolation", "--wheel-dir", top / package, folder, cwd=source)
+        (wheels[package],) = (top / package).glob("*.whl")
     shutil.rmtree(source)
-    (wheel,) = top.glob("*.whl")
     venv.create(environment)
-    pip("--python", environment / "bin" / "python", "install", wheel, cwd=top)
+    pip("--python", environment / "bin" / "python", "install", *wheels.values(), cwd=top)
     (packages,) = environment.glob("lib/python*/site-packages")
     libraries = Path(sysconfig.get_path("purelib"))
     # adds that directory, but not what its own .pth files add, such as the source tree
@@ -131,23 +126,24 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     shutil.copytree(libraries / "mininet", packages / "mininet")
     here.mkdir()
     (here / "two-flows.yaml").write_text(Scenario.from_dict(TWO_FLOWS).with_(size="4 MiB").dump())
-    return Installed(wheel, environment, here)
+    return Installed(wheels, environment, here)
 
 
 def beginning(names: Sequence[str], folder: str) -> set[str]:
     return {name.removeprefix(folder) for name in names if name.startswith(folder)}
 
 
-def test_the_wheel_has_every_file_of_the_tree_and_nothing_else(installed: Installed) -> None:
-    names = set(zipfile.ZipFile(installed.wheel).namelist())
+@pytest.mark.parametrize("package", INSIDE)
+def test_a_wheel_has_every_file_of_its_part_of_the_tree_and_nothing_else(installed: Installed, package: str) -> None:
+    names = set(zipfile.ZipFile(installed.wheels[package]).namelist())
     tree = tracked("--others", "--exclude-standard")
-    wanted = {f"rdcnlab/{name}" for name in tree if name.startswith(INSIDE)}
-    wanted |= {name.removeprefix("lib/") for name in tree if name.startswith("lib/")}
+    wanted = {f"{package}/{name}" for name in tree if name.startswith(INSIDE[package])}
+    wanted |= {name.removeprefix("lib/") for name in tree if name.startswith(f"lib/{package}/")}
     assert {name for name in names if ".dist-info/" not in name} == wanted
 
 
-def test_the_wheel_is_small_enough_for_the_package_index(installed: Installed) -> None:
-    assert installed.wheel.stat().st_size < LARGEST_B
+def test_the_wheels_are_small_enough_for_the_package_index(installed: Installed) -> None:
+    assert all(wheel.stat().st_size < LARGEST_B for wheel in installed.wheels.values())
 
 
 def test_the_installed_package_is_the_same_program(installed: Installed) -> None:
@@ -165,14 +161,14 @@ def test_the_installed_package_is_the_same_program(installed: Installed) -> None
 def test_doctor_finds_the_shipped_results_and_names_commands_that_work_without_the_tree(installed: Installed) -> None:
     # a machine that lacks something ends with status 1, which is not the subject of this test
     found = {row["what"]: row for row in json.loads(installed.end("rdcnlab", "doctor", "--json").stdout)}
-    assert "site-packages/rdcnlab/data/results" in found["shipped results"]["result"]
+    assert "site-packages/rdcnlab_papers/data/results" in found["shipped results"]["result"]
     for row in found.values():
         assert not row["remedy"].startswith("make")
 
 
 def test_a_missing_extra_names_pip(installed: Installed) -> None:
     words = installed.run("python", "-c", "from rdcnlab.system import extras; print(extras.command('models'))")
-    assert words.strip() == "pip install 'rdcnlab[models]'"
+    assert words.strip() == "pip install 'rdcnlab-papers[models]'"
     words = installed.run("python", "-c", "from rdcnlab.system import extras; print(extras.command('ns3'))")
     assert Path(words.split()[-1]).read_text() == (ROOT / "requirements-ns3.lock").read_text()
 

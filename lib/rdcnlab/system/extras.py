@@ -45,7 +45,8 @@ def command(extra: str) -> str:
         return f"make {extra}"
     if extra == "ns3":  # a group with a lock of its own, which wheels do not have
         return f"pip install --no-deps --require-hashes -r {places.tree() / 'requirements-ns3.lock'}"
-    return f"pip install '{'rdcnlab-papers' if extra in _OF_PAPERS else 'rdcnlab'}[{extra}]'"
+    package = "rdcnlab-papers" if extra in _OF_PAPERS else "rdcnlab"
+    return f"pip install '{package}[{extra}]'"
 
 
 def _lacking(extra: str) -> list[str]:

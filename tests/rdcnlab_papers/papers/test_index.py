@@ -17,7 +17,7 @@ import yaml
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.runs.store import Store
 from rdcnlab.system import extras, places
-from rdcnlab_papers import PAPERS, aykurt, select
+from rdcnlab_papers import aykurt, papers, select
 from rdcnlab_papers.app import index
 from rdcnlab_papers.items import claims
 from rdcnlab_papers.items.item import Item
@@ -115,7 +115,7 @@ def test_an_item_is_the_class_however_its_module_was_imported() -> None:
 
 def test_items_are_named_as_their_files() -> None:
     assert [f"{kind.paper}/{kind.id}" for kind in select()] == [
-        f"{name}/{item.id}" for name in PAPERS for item in claims.paper(name).items
+        f"{name}/{item.id}" for name in papers() for item in claims.paper(name).items
     ]
 
 

@@ -19,6 +19,7 @@ from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system import places
+from rdcnlab_papers.items import folders
 
 #: Digits of the hash of a scenario that are kept, of 64.
 _DIGITS = 16
