@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -198,6 +199,27 @@ def test_a_notebook_is_executed_from_shipped_runs(installed: Installed) -> None:
     scored = [row for row in installed.rows("score", "aykurt/fig4") if row["column"] == "6.12"]
     assert {row["verdict"] for row in rows} == {row["verdict"] for row in scored}
     assert (installed.here / "out" / "aykurt" / "fig4.png").is_file()
+
+
+#: Files of the package of ``docs/new-paper.md``, in the order of its blocks; the last one writes the notebook.
+SIXTH = ("pyproject.toml", "sixth/__init__.py", "sixth/claims.yaml", "sixth/rates.py", "write.py")
+
+
+@pytest.mark.guest
+def test_a_paper_of_somebody_else_is_run_and_judged(installed: Installed, tmp_path: Path) -> None:
+    """A line that is ten times as fast serves a large flow in a tenth of the time."""
+    blocks = re.findall(r"```(?:toml|python|yaml)\n(.*?)```", (ROOT / "docs" / "new-paper.md").read_text(), re.DOTALL)
+    for name, text in zip(SIXTH, blocks, strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    python = installed.environment / "bin" / "python"
+    subprocess.run([python, "write.py"], cwd=tmp_path, check=True)
+    pip("--python", python, "install", "--no-build-isolation", ".", cwd=tmp_path)
+    assert "sixth/rates" in installed.run("rdcnlab", "reproduce", "sixth", "--output", "sixth")
+    (row,) = installed.rows("score", "sixth")
+    assert row["verdict"] == "reproduced"
+    assert (installed.here / "sixth" / "sixth" / "rates.png").is_file()
+    assert "sixth/rates" in installed.run("rdcnlab", "score", "sixth/rate", status=2)
 
 
 @pytest.mark.guest

@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +87,7 @@ def bibtex(titles: Iterable[str] = ()) -> str:
 
 
 def reference(title: str) -> Mapping[str, Any]:
-    """Return the entry of a paper in ``CITATION.cff``; raise InputError if no reference has this title."""
+    """Return the entry of a paper in a ``CITATION.cff``; raise InputError if no reference has this title."""
     _, references = _citations()
     known = {_plain(one["title"]): one for one in references}
     if _plain(title) not in known:
@@ -95,12 +97,26 @@ def reference(title: str) -> Mapping[str, Any]:
 
 @functools.cache
 def _citations() -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    path = places.citation()
+    own, *others = [_read(path) for path in (places.citation(), *_of_papers())]
+    return own, [one for data in (own, *others) for one in data.get("references", [])]
+
+
+def _of_papers() -> Iterator[Path]:
+    """Yield the file in each package that an entry point names as a paper."""
+    for point in metadata.entry_points(group="rdcnlab.papers"):
+        package = find_spec(point.module)
+        if package is not None and package.origin is not None:
+            path = Path(package.origin).with_name("CITATION.cff")
+            if path.is_file():
+                yield path
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise RunError(f"{path} cannot be read ({error.strerror}): it has the references") from None
-    return data, list(data.get("references", []))
+    return data
 
 
 def _plain(title: str) -> str:

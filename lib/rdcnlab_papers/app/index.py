@@ -24,7 +24,7 @@ from rdcnlab.runs import manifest, sums
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.system import extras, places
-from rdcnlab_papers import full_names, papers, select
+from rdcnlab_papers import full_names, select
 from rdcnlab_papers.app import reference, scorecard
 from rdcnlab_papers.app.site.stored import judge_all
 from rdcnlab_papers.items import claims
@@ -72,7 +72,7 @@ def generate_files(*, scored: bool = True, judge: Judge = judge_all) -> dict[Pat
     """
     if scored:
         extras.require("models")
-    paper_claims = [claims.paper(name) for name in papers()]
+    paper_claims = [claims.paper(name) for name in own()]
     for paper in paper_claims:
         _complete(paper)
     texts = {_package(paper.paper): registration(paper) for paper in paper_claims}
@@ -80,14 +80,14 @@ def generate_files(*, scored: bool = True, judge: Judge = judge_all) -> dict[Pat
     texts[notebook] = _with_cell(notebook.read_text(encoding="utf-8"), "\n".join(map(links, paper_claims)))
     texts |= reference.generate_pages()
     if scored:
-        texts |= _scored(select(), judge)
+        texts |= _scored(select(own()), judge)
     return texts
 
 
 def _scored(kinds: list[type[Item]], judge: Judge) -> dict[Path, str]:
     wall_s = {row.hash: float(row.provenance["wall_s"]) for row in Shipped()}
     with nothing_local() as store:
-        rows = judge(full_names(), store)
+        rows = judge(full_names(own()), store)
         hashes = {kind: Hashes.of(kind) for kind in kinds}
         readme, figures, appendix = (places.tree() / name for name in SCORED)
         tables = {
@@ -361,6 +361,11 @@ def _complete(paper: claims.Paper) -> None:
     for name in sorted(names - claimed):
         file = f"data/papers/{paper.paper}.yaml"
         raise InputError.of("item", f"{paper.paper}/{name}", f"one whose claims are in {file} ({', '.join(claimed)})")
+
+
+def own() -> list[str]:
+    """Return the names of our own papers, also of one that is being written."""
+    return sorted(path.stem for path in places.papers().glob("*.yaml"))
 
 
 def _package(paper: str) -> Path:
