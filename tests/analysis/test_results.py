@@ -40,7 +40,7 @@ def run(runs: Runs) -> Run:
 
 
 def test_the_package_names_what_users_hold() -> None:
-    assert {"Run", "Runs", "Item", "Scenario", "campaign"} <= set(rdcnlab.__all__)
+    assert {"Run", "Runs", "Scenario", "campaign"} <= set(rdcnlab.__all__)
     for name in rdcnlab.__all__:
         assert getattr(rdcnlab, name) is not None
 

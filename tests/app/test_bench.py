@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rdcnlab.app import bench, bench_engines
+from rdcnlab.app import bench, bench_engines, plugins
 from rdcnlab.app.bench_rounds import Row, Say, row
 from rdcnlab.app.cli import main
 from rdcnlab.app.packet_cost import shapes
@@ -43,6 +43,7 @@ def test_an_interrupted_benchmark_shows_what_it_measured(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(bench, "PARTS", {"first": first, "second": second})
+    monkeypatch.setattr(plugins, "points", lambda group: {})
     monkeypatch.setattr("sys.argv", ["rdcnlab", "bench", "--json"])
     with pytest.raises(SystemExit) as ended:
         main()

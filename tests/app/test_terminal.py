@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 from typer.main import get_command
 
+from rdcnlab.app import plugins
 from rdcnlab.app.cli import ORDER, app, tools
 from rdcnlab.app.cli.tables import cell, tables
 from tests.app.test_cli import Run, here, rdcnlab
@@ -86,7 +87,9 @@ def test_help_says_each_command_in_a_whole_sentence(rdcnlab: Run, monkeypatch: p
 
 def test_help_has_an_order_for_each_command() -> None:
     commands = get_command(app).list_commands(None)  # type: ignore[attr-defined]
-    assert list(ORDER) == commands
+    assert list(ORDER) == commands[: len(ORDER)]
+    # those of other packages follow, by the alphabet
+    assert commands[len(ORDER) :] == sorted(plugins.points("rdcnlab.commands"))
 
 
 @pytest.mark.usefixtures("here")
