@@ -78,7 +78,8 @@ def _commands() -> Iterator[dict[str, Any]]:
 def _subcommands(command: Any, name: str) -> Iterator[dict[str, Any]]:
     # typer may use a click of its own, so that its classes cannot be compared with those of the package click
     if hasattr(command, "commands"):
-        for word, inner in command.commands.items():
+        for word in command.list_commands(None):
+            inner = command.get_command(None, word)
             if not inner.hidden:
                 yield from _subcommands(inner, f"{name} {word}")
         return
