@@ -15,11 +15,8 @@ from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab_papers.analysis.measured import Measured
-from rdcnlab_papers.items import claims
-from rdcnlab_papers.items.causes import Cause
-from rdcnlab_papers.items.interactive import Interactive, Metric
-from rdcnlab_papers.tdtcp import compared
-from rdcnlab_papers.tdtcp.compared import (
+from rdcnlab_papers.benchmarks import compared
+from rdcnlab_papers.benchmarks.compared import (
     SCHEDULED,
     SPECIAL,
     STATIC,
@@ -32,7 +29,10 @@ from rdcnlab_papers.tdtcp.compared import (
     TransportName,
     Workload,
 )
-from rdcnlab_papers.tdtcp.laboratories import LABORATORIES
+from rdcnlab_papers.benchmarks.laboratories import LABORATORIES
+from rdcnlab_papers.items import claims
+from rdcnlab_papers.items.causes import Cause
+from rdcnlab_papers.items.interactive import Interactive, Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

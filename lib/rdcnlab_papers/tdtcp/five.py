@@ -12,11 +12,11 @@ from rdcnlab.analysis.resampling import Means, bootstraps_of_means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.runs.frame import Runs
 from rdcnlab_papers.analysis.measured import Measured
+from rdcnlab_papers.benchmarks import compared
+from rdcnlab_papers.benchmarks.compared import SPECIAL, TransportName
+from rdcnlab_papers.benchmarks.laboratories import LABORATORIES
 from rdcnlab_papers.items.causes import Cause
-from rdcnlab_papers.tdtcp import compared
 from rdcnlab_papers.tdtcp.architectures import Architectures
-from rdcnlab_papers.tdtcp.compared import SPECIAL, TransportName
-from rdcnlab_papers.tdtcp.laboratories import LABORATORIES
 
 #: Networks whose ways differ in delay, and networks whose ways are alike.
 _DIFFERING, _ALIKE = ("carpa", "tdtcp"), ("aykurt", "dogar", "vargas")

@@ -11,9 +11,9 @@ from rdcnlab.analysis import figures
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.runs.frame import Runs
 from rdcnlab_papers.analysis.measured import Measured
-from rdcnlab_papers.tdtcp import compared
-from rdcnlab_papers.tdtcp.compared import SCHEDULED, Architecture, Case, TransportName, Workload
-from rdcnlab_papers.tdtcp.questions import Question
+from rdcnlab_papers.benchmarks import compared
+from rdcnlab_papers.benchmarks.compared import SCHEDULED, Architecture, Case, TransportName, Workload
+from rdcnlab_papers.benchmarks.questions import Question
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

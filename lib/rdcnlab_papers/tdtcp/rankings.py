@@ -13,9 +13,9 @@ from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.resampling import bootstraps_of_means
 from rdcnlab.runs.frame import Runs
 from rdcnlab_papers.analysis.measured import Measured
-from rdcnlab_papers.tdtcp import compared
-from rdcnlab_papers.tdtcp.compared import USUAL, Architecture, Case
-from rdcnlab_papers.tdtcp.questions import Question
+from rdcnlab_papers.benchmarks import compared
+from rdcnlab_papers.benchmarks.compared import USUAL, Architecture, Case
+from rdcnlab_papers.benchmarks.questions import Question
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,11 +14,11 @@ from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.system import places
 from rdcnlab_papers import tdtcp
+from rdcnlab_papers.benchmarks import compared
+from rdcnlab_papers.benchmarks.questions import Question
 from rdcnlab_papers.items.interactive import Interactive, Metric
 from rdcnlab_papers.items.item import Item
 from rdcnlab_papers.items.verdicts import Verdict, judge
-from rdcnlab_papers.tdtcp import compared
-from rdcnlab_papers.tdtcp.questions import Question
 from rdcnlab_papers.tdtcp.rankings import HELD_OUT, statistics_of
 
 

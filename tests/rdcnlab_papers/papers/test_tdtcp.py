@@ -16,10 +16,10 @@ from rdcnlab.runs.store import Store
 from rdcnlab_papers import tdtcp
 from rdcnlab_papers.analysis import weeks
 from rdcnlab_papers.analysis.measured import Measured
+from rdcnlab_papers.benchmarks.compared import Comparison
 from rdcnlab_papers.items.item import Item
 from rdcnlab_papers.items.verdicts import Verdict, judge
 from rdcnlab_papers.tdtcp import space
-from rdcnlab_papers.tdtcp.compared import Comparison
 
 #: Wide bins, with which the fluid model is fast.
 WIDE = {"probes.bin": "100 us"}

@@ -23,7 +23,7 @@ from rdcnlab_papers.items import claims, folders
 from rdcnlab_papers.items.item import Item
 
 #: Layers of the package that pages depend on. The other layers make runs, and the runs' digests are in the stamp.
-_LAYERS, _LAYERS_OF_PAPERS = ("fields", "scenario", "runs", "analysis"), ("items", "models", "analysis")
+_LAYERS, _LAYERS_OF_PAPERS = ("fields", "scenario", "runs", "analysis"), ("benchmarks", "items", "models", "analysis")
 _FILE = "entry.json"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beyond the paper: questions about transports whose answers were predicted, and are judged on other networks."""
+"""Questions about transports whose answers were predicted, and are judged on other networks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pandas as pd
 
 from rdcnlab.runs.frame import Runs
 from rdcnlab_papers.analysis.measured import Measured
+from rdcnlab_papers.benchmarks.compared import Comparison
 from rdcnlab_papers.items.causes import Cause
-from rdcnlab_papers.tdtcp.compared import Comparison
 
 
 class Question(Comparison):

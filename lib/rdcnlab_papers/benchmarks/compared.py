@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beyond the paper: the cases of comparisons, which are transports on networks under workloads, and their numbers."""
+"""The cases of comparisons, which are transports on networks under workloads, and their numbers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.ideal import ideal_ns
 from rdcnlab.scenario.network import Network
+from rdcnlab_papers.benchmarks import laboratories
 from rdcnlab_papers.items.item import Item
-from rdcnlab_papers.tdtcp import laboratories
 
 Architecture = Literal[
     "leaf-spine", "expander", "jupiter", "helios", "opera", "rotornet", "rotornet-direct", "sirius", "shale",
