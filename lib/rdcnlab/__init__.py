@@ -5,15 +5,26 @@ from typing import Any as _Any
 
 from rdcnlab.analysis import results as _results
 from rdcnlab.analysis.show.notebook import bundle as _bundle
-from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.runs.campaign import campaign
+from rdcnlab.fields.errors import HintWarning, InputError, RunError
+from rdcnlab.runs.campaign import CampaignError, campaign
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario import display as _display
 
-__all__ = ["InputError", "Run", "RunError", "Runs", "Scenario", "Store", "__version__", "campaign"]
+__all__ = [
+    "CampaignError",
+    "HintWarning",
+    "InputError",
+    "Run",
+    "RunError",
+    "Runs",
+    "Scenario",
+    "Store",
+    "__version__",
+    "campaign",
+]
 
 __version__ = "0.1.0"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,12 @@ import pytest
 
 from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate, estimates, greatest, least, over_seeds, same_sign
-from rdcnlab.analysis.resampling import bootstrap, bootstrap_by_weight, bootstraps_of_means, jackknife, jackknives
+from rdcnlab.analysis.resampling import bootstrap_by_weight, bootstraps, bootstraps_of_means, jackknife, jackknives
+
+
+def bootstrap(frame: pd.DataFrame, statistic: Callable[[pd.DataFrame], float]) -> Estimate:
+    """The interval of one statistic."""
+    return bootstraps(frame, lambda part: {"": statistic(part)})[""]
 
 
 def ends(number: float) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -28,11 +28,21 @@ OFFERED = apt.versions(releases.SOURCE_PACKAGE) or [
 # -- every release
 
 
+def changed_files(series: Sequence[Path]) -> list[str]:
+    """Return the kernel files that patches change; files that patches add are left out."""
+    changed: set[str] = set()
+    added: set[str] = set()
+    for patch in series:
+        for name, rest in re.findall(r"^diff --git a/\S+ b/(\S+)\n(new file)?", patches.change(patch), re.MULTILINE):
+            (added if rest else changed).add(name)
+    return sorted(changed - added)
+
+
 def extracted(archive: Path, target: Path) -> Path:
     """Unpack the files that the series changes, and the Makefile, which names the release. Do it atomically."""
     part = target.with_suffix(f".{os.getpid()}")
     part.mkdir(parents=True)
-    names = [f"*/{name}" for name in ["Makefile", *patches.changed_files(patches.series())]]
+    names = [f"*/{name}" for name in ["Makefile", *changed_files(patches.series())]]
     pattern = ["--wildcards", "--no-wildcards-match-slash", "--strip-components=1"]
     subprocess.run(["tar", "xf", archive, "-C", part, *pattern, *names], check=True)
     try:
@@ -47,7 +57,7 @@ def extracted(archive: Path, target: Path) -> Path:
 @functools.cache
 def tree_of(digest: str) -> Path:
     """Return the directory for the files of an archive or package of this sha256. It also depends on the series."""
-    files = hashed(patches.changed_files(patches.series()))
+    files = hashed(changed_files(patches.series()))
     return build.cache_root().parent / "series" / f"{digest[:16]}-{files[:8]}"
 
 

@@ -97,17 +97,6 @@ class Cubic:
         return SCALE * since**3 + self.window
 
 
-def reno(t_s: npt.ArrayLike, start: float, rtt_s: float) -> Floats:
-    """Return Reno's window in segments: one more each round trip, from `start` on; Sec. II-C1."""
-    line: Floats = start + np.asarray(t_s, dtype=np.float64) / rtt_s
-    return line
-
-
-def reno_recovery_time(window: float, rtt_s: float) -> float:
-    """Return the time in s that Reno needs after a loss to its former window, of which the loss leaves half."""
-    return window / 2 * rtt_s
-
-
 def rest_of_recovery(window: float, share: float, scale: float = SCALE) -> float:
     """Return the time in s that the function needs from a share of its plateau to the plateau.
 

@@ -6,13 +6,13 @@
   are the observations, so that this is the rule of `intervals.over_seeds`: `jackknife`.
 - A statistic that jumps, such as a rank correlation, a quantile or the largest of several means, may be the same
   without each seed although its true value is another. It is computed from seeds that are drawn with replacement
-  instead (bootstrap: Efron 1979), with the percentiles of Hesterberg 2015, Sec. 4.2: `bootstrap`.
+  instead (bootstrap: Efron 1979), with the percentiles of Hesterberg 2015, Sec. 4.2: `bootstraps`.
 
 An interval of the bootstrap is as long on one side as on the other. Percentiles alone would leave the truth out if the
 statistic is the largest of several means: chance makes it too large in the data, and once more in each draw.
 
 Fewer than `FEW` seeds do not show how much they vary. `bootstraps_of_means` then draws each mean from Student's t;
-`bootstrap` makes the interval wider, as much as that of a mean would need.
+`bootstraps` makes the interval wider, as much as that of a mean would need.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def jackknife(frame: pd.DataFrame, statistic: Callable[[pd.DataFrame], float], by: str = "seed") -> Estimate:
-    """Compute a smooth statistic over all seeds, with its interval; `bootstrap` is for statistics that jump.
+    """Compute a smooth statistic over all seeds, with its interval; `bootstraps` is for statistics that jump.
 
     Parameters
     ----------
@@ -85,17 +85,12 @@ def jackknives(frame: pd.DataFrame, statistics: Statistics, by: str = "seed") ->
     return results
 
 
-def bootstrap(frame: pd.DataFrame, statistic: Callable[[pd.DataFrame], float], by: str = "seed") -> Estimate:
-    """Compute a statistic that jumps over all seeds, with its interval. Parameters and results as for `jackknife`.
-
-    The statistic is computed from every choice of as many seeds with replacement, or from `DRAWS` random ones (the same
-    each time) if there are more. A choice for which it has no value counts at both ends.
-    """
-    return bootstraps(frame, lambda part: {"": statistic(part)}, by).get("", Estimate(math.nan))
-
-
 def bootstraps(frame: pd.DataFrame, statistics: Statistics, by: str = "seed") -> dict[Hashable, Estimate]:
-    """Compute several statistics by name, as `bootstrap` does for one."""
+    """Compute statistics that jump over all seeds, with their intervals. Parameters and results as for `jackknives`.
+
+    They are computed from every choice of as many seeds with replacement, or from `DRAWS` random ones (the same each
+    time) if there are more. A choice for which a statistic has no value counts at both of its ends.
+    """
     full_values = dict(statistics(frame).items())
     seeds = frame[by].to_numpy()
     rows = [np.flatnonzero(seeds == seed) for seed in np.unique(seeds)]
@@ -112,7 +107,7 @@ def bootstraps(frame: pd.DataFrame, statistics: Statistics, by: str = "seed") ->
 
 
 def bootstrap_by_weight(n: int, statistic: Callable[[Floats], npt.ArrayLike]) -> Estimate:
-    """Compute a statistic that jumps, as `bootstrap` does, for all draws at once.
+    """Compute a statistic that jumps, as `bootstraps` does, for all draws at once.
 
     Parameters
     ----------

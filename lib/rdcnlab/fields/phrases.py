@@ -160,11 +160,5 @@ def listed(names: Sequence[str], value: Any = None) -> str:
     return f"{', '.join(sorted(chosen, key=list(names).index))} ... ({len(names)} in all)"
 
 
-def did_you_mean(value: Any, names: Sequence[str]) -> str:
-    """Return ``; did you mean 'NAME'?`` with the nearest name; empty text if no name is similar."""
-    near = nearest(value, names)
-    return f"; did you mean '{near}'?" if near else ""
-
-
 def _article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

@@ -9,8 +9,6 @@ a link are `c t` each, so ``l <= c t``. The paper adds one more round trip of bo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 
 def capacity(rate_bps: float, rtt_s: float) -> float:
     """Return the bytes that a link carries in a round trip, c t.
@@ -36,14 +34,3 @@ def longest_queue(rate_bps: float, rtt_s: float) -> float:
     937500.0
     """
     return 3 * capacity(rate_bps, rtt_s)
-
-
-def standing_queue(windows: Sequence[float], rate_bps: float, rtt_s: float) -> float:
-    """Return the bytes that wait if flows with constant windows share a link: their sum less c t, or nothing.
-
-    Parameters
-    ----------
-    windows : sequence of float
-        Bytes that each flow keeps under way.
-    """
-    return max(sum(windows) - capacity(rate_bps, rtt_s), 0.0)

@@ -236,8 +236,3 @@ def _transport(variant: str, inputs: Inputs) -> dict[str, Any]:
     if inputs.hold_sack:
         settings["version_hold_sack"] = 1
     return settings
-
-
-def variant_of(scenario: Scenario) -> str:
-    """Return the transport of a scenario's flows: their congestion control, or TDTCP."""
-    return "tdtcp" if scenario.transport.tdtcp else str(scenario.flows[0].cc)

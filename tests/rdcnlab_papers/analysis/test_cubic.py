@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from rdcnlab.analysis import cubic
@@ -36,12 +35,6 @@ def test_linux_takes_longer_by_the_cube_root_of_one_and_a_half() -> None:
 def test_a_loss_below_the_plateau_makes_the_next_plateau_smaller() -> None:
     """717 of 1024 remain, so the mean of before and after is 0.85 of the window before."""
     assert cubic.plateaus([461, 455, 455]) == pytest.approx([461, 455 * (1 + 717 / 1024) / 2, 455])
-
-
-def test_reno_needs_half_of_the_window_in_round_trips() -> None:
-    assert cubic.reno_recovery_time(431, 0.05) == pytest.approx(10.8, rel=0.01)
-    line = cubic.reno(np.array([0.0, cubic.reno_recovery_time(431, 0.05)]), 431 / 2, 0.05)
-    assert list(line) == pytest.approx([215.5, 431])
 
 
 def test_the_rule_of_thumb_has_the_units_it_states() -> None:

@@ -14,6 +14,7 @@ from rdcnlab.engines.kernel import plan as kernel_plan
 from rdcnlab.engines.ns3 import check as ns3_check
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.store import Store
+from rdcnlab.scenario import Scenario
 from rdcnlab_papers import dogar
 from rdcnlab_papers.analysis import evenness, updates
 from rdcnlab_papers.dogar import clos
@@ -22,6 +23,11 @@ from rdcnlab_papers.items.item import Item
 from tests.rdcnlab_papers.papers.shared import refused
 
 MS = 10**6
+
+
+def variant_of(scenario: Scenario) -> str:
+    """The transport of a scenario's flows."""
+    return "tdtcp" if scenario.transport.tdtcp else str(scenario.flows[0].cc)
 
 
 def test_the_paper_profile_has_the_papers_values() -> None:
@@ -56,7 +62,7 @@ def test_figures_share_runs() -> None:
 def test_the_literal_column_has_its_own_inputs_and_parameters_replace_them() -> None:
     item = dogar.fig15(profile="paper", column="literal")
     assert item.inputs == Inputs(pattern="down", readings=(3,), hold_sack=True)
-    of_nuftcp = [each.transport for each in item.scenarios() if clos.variant_of(each) == "nuftcp"]
+    of_nuftcp = [each.transport for each in item.scenarios() if variant_of(each) == "nuftcp"]
     assert {(each.nuftcp_readings, each.version_hold_sack) for each in of_nuftcp} == {((3,), 1)}
     assert dogar.fig15(column="literal", pattern="swap", readings=()).inputs == Inputs(hold_sack=True)
     assert dogar.fig15().inputs == Inputs() == dogar.fig15(column="ns3").inputs
@@ -122,7 +128,7 @@ def test_engines_take_all_transports_that_they_have(variant: Any) -> None:
     scenario = clos.updates(variant, seed=0)
     kernel_plan.check(scenario)
     assert bool(kernel_plan.compile_plan(scenario, here=False)["switches"])
-    assert clos.variant_of(scenario) == variant
+    assert variant_of(scenario) == variant
     there = scenario.with_(**{"engine.kind": "ns3"})
     if variant == "tdtcp":
         with pytest.raises(InputError, match="tdtcp"):
@@ -157,7 +163,7 @@ def test_all_intervals_can_be_run(column: str) -> None:
         (ns3_check.check if column == "ns3" else kernel_plan.check)(scenario)
         kinds = {node.jitter for node in scenario.network.switches if node.name.startswith("leaf")}
         assert len(kinds) == 1
-    assert {clos.variant_of(point) for point in item.points()} == {
+    assert {variant_of(point) for point in item.points()} == {
         "nuftcp", "dctcp", "cubic", "bbr", *(["tdtcp"] if column == "6.12" else []),
     }  # fmt: skip
     assert max(item.intervals) == (0.1 if column == "ns3" else 10)

@@ -48,13 +48,3 @@ def _change(patch: Path, _changed_ns: int, _size: int) -> str:
     """Read a patch once, as long as its file does not change: looking up a thousand runs asks a thousand times."""
     text = patch.read_text()
     return text[text.find("\ndiff --git ") + 1 :]
-
-
-def changed_files(patches: Sequence[Path]) -> list[str]:
-    """Return the kernel files that patches change; files that patches add are left out."""
-    changed: set[str] = set()
-    added: set[str] = set()
-    for patch in patches:
-        for name, rest in re.findall(r"^diff --git a/\S+ b/(\S+)\n(new file)?", change(patch), re.MULTILINE):
-            (added if rest else changed).add(name)
-    return sorted(changed - added)
