@@ -31,7 +31,7 @@ from rdcnlab_papers.app.site.others import Others, others
 from rdcnlab_papers.app.site.shown import Shown, thumb_name
 from rdcnlab_papers.app.site.sources import Sources
 from rdcnlab_papers.items import claims
-from tests.rdcnlab_papers.papers.test_claims import two_columns
+from tests.papers.items.test_claims import two_columns
 
 
 def row(claim: str, column: str, verdict: str, **more: Any) -> dict[str, Any]:

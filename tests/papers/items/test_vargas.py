@@ -24,8 +24,8 @@ from rdcnlab_papers.vargas.dataset import WORDS, is_single, of_table, study_hour
 from rdcnlab_papers.vargas.fig3 import paper_table
 from rdcnlab_papers.vargas.space import QUICK_S, first_settings, scenario, seconds, setting_of
 from rdcnlab_papers.vargas.tab2 import SEEN
-from tests.rdcnlab_papers.models.test_buffers import rows
-from tests.rdcnlab_papers.papers.shared import judged
+from tests.papers.items.shared import judged
+from tests.papers.models.test_buffers import rows
 
 #: Values of parameters that are quick.
 SMALL: dict[str, dict[str, object]] = {

@@ -11,7 +11,7 @@ import pytest
 
 from rdcnlab_papers.analysis.sharing import OUTCOMES
 from rdcnlab_papers.models import active, buffers_records, gaussian
-from tests.rdcnlab_papers.models.test_buffers import rows
+from tests.papers.models.test_buffers import rows
 
 
 @pytest.fixture(autouse=True)

@@ -58,7 +58,7 @@ ASKED: dict[type[Item], tuple[dict[str, object], int]] = {
 }
 
 
-#: Items whose runs have the paper's weeks; `tests.rdcnlab_papers.papers.test_architectures` has the others.
+#: Items whose runs have the paper's weeks; `tests.papers.items.test_architectures` has the others.
 WITH_WEEKS = [kind for kind in tdtcp.items() if not issubclass(kind, Comparison)]
 
 

@@ -15,7 +15,7 @@ from rdcnlab_papers.aykurt.space import Point
 from rdcnlab_papers.aykurt.tab1 import AXES, OTHERS, ask, refuses
 from rdcnlab_papers.aykurt.tab2 import volumes
 from rdcnlab_papers.items.item import Item
-from tests.rdcnlab_papers.papers.shared import judged
+from tests.papers.items.shared import judged
 from tests.test_documents import ROOT, assert_says, in_one_line
 
 SMALL: dict[str, dict[str, object]] = {

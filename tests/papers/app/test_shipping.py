@@ -18,7 +18,7 @@ from rdcnlab_papers.app.report import page
 from rdcnlab_papers.app.site.stored import judge
 from rdcnlab_papers.items.item import Item
 from rdcnlab_papers.models import gaussian
-from tests.rdcnlab_papers.papers.test_claims import first_column, two_columns
+from tests.papers.items.test_claims import first_column, two_columns
 
 
 @pytest.mark.usefixtures("fake_engine", "pool_here")

@@ -20,7 +20,7 @@ from rdcnlab_papers.analysis import evenness, updates
 from rdcnlab_papers.dogar import clos
 from rdcnlab_papers.dogar.clos import Inputs
 from rdcnlab_papers.items.item import Item
-from tests.rdcnlab_papers.papers.shared import refused
+from tests.papers.items.shared import refused
 
 MS = 10**6
 

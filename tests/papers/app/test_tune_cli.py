@@ -17,7 +17,7 @@ from rdcnlab_papers.analysis import sharing
 from rdcnlab_papers.analysis.sharing import OUTCOMES
 from rdcnlab_papers.app.cli.tune import parse_weights
 from rdcnlab_papers.models import gaussian
-from tests.rdcnlab_papers.models.test_buffers import rows
+from tests.papers.models.test_buffers import rows
 
 LINE = ["tune", "buffers", "--rate", "12.5 Gb/s", "--rtt", "50 ms"]
 

@@ -13,7 +13,7 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab_papers.analysis.sharing import OUTCOMES, SETTINGS
 from rdcnlab_papers.items import claims
 from rdcnlab_papers.models import active, gaussian, tuner
-from tests.rdcnlab_papers.models.test_buffers import rows
+from tests.papers.models.test_buffers import rows
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from rdcnlab_papers.app.tune import Answer, tune
 from rdcnlab_papers.models import gaussian, tuner
-from tests.rdcnlab_papers.models.test_buffers import rows
+from tests.papers.models.test_buffers import rows
 
 
 @pytest.fixture(scope="module")

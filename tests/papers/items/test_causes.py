@@ -14,7 +14,7 @@ from rdcnlab_papers import select
 from rdcnlab_papers.analysis.measured import Measured
 from rdcnlab_papers.items.item import Item
 from rdcnlab_papers.items.verdicts import Verdict, judge
-from tests.rdcnlab_papers.conftest import Judged
+from tests.papers.conftest import Judged
 
 FAILED = (Verdict.PARTLY, Verdict.DIFFERS)
 

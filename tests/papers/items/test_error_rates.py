@@ -2,7 +2,7 @@
 """How often intervals contain the true number, and how often verdicts are wrong, by simulation of known truths.
 
 The tables are those of ``docs/explanation/statistics.md``, and this prints them:
-``python -m tests.rdcnlab_papers.papers.test_error_rates``.
+``python -m tests.papers.items.test_error_rates``.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from rdcnlab_papers.analysis import bounds
 from rdcnlab_papers.dogar import calibration, space
 from rdcnlab_papers.dogar.space import GROUPS, LARGE, SMALL, Inputs, Setting
 from rdcnlab_papers.items.item import Item
-from tests.rdcnlab_papers.papers.shared import judged, refused
+from tests.papers.items.shared import judged, refused
 
 #: Values of parameters that are quick; the fluid model is fast with few bins.
 SMALL_ITEMS: dict[str, dict[str, object]] = {

@@ -9,7 +9,7 @@ from rdcnlab.runs.store import Store
 from rdcnlab_papers import carpa
 from rdcnlab_papers.carpa import space
 from rdcnlab_papers.items.item import Item
-from tests.rdcnlab_papers.papers.shared import judged, refused
+from tests.papers.items.shared import judged, refused
 
 #: Values of parameters that are quick; wide bins, with which the fluid model is fast.
 SMALL: dict[str, dict[str, object]] = {

@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 
 from rdcnlab_papers.app import sliders, tune
 from rdcnlab_papers.models import gaussian
-from tests.rdcnlab_papers.models.test_buffers import rows
+from tests.papers.models.test_buffers import rows
 
 ROOT = Path(__file__).parents[3]
 
@@ -75,7 +75,7 @@ def test_nothing_is_captured_while_a_cell_runs() -> None:
     code = (
         "from rdcnlab_papers.app.sliders import sliders\n"
         "from rdcnlab_papers.models import gaussian\n"
-        "from tests.rdcnlab_papers.models.test_buffers import rows\n"
+        "from tests.papers.models.test_buffers import rows\n"
         "sliders(gaussian.predictor(rows(70, noise=0.02)))"
     )
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])

@@ -21,7 +21,7 @@ from rdcnlab_papers import aykurt, papers, select
 from rdcnlab_papers.app import index
 from rdcnlab_papers.items import claims
 from rdcnlab_papers.items.item import Item
-from tests.rdcnlab_papers.conftest import Judged
+from tests.papers.conftest import Judged
 from tests.test_documents import assert_says, in_one_line
 
 STALE = "a list of figures is stale; this writes it: tools/index"

@@ -22,7 +22,7 @@ from rdcnlab.runs.store import Store
 from rdcnlab_papers import aykurt
 from rdcnlab_papers.app import crate
 from rdcnlab_papers.app.crate import layout
-from tests.rdcnlab_papers.papers.test_claims import first_column
+from tests.papers.items.test_claims import first_column
 
 FLOWS = "results/aykurt/fig4/flows.parquet"
 RUNS = "results/aykurt/fig4/runs.parquet"
