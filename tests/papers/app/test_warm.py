@@ -103,7 +103,7 @@ def test_kernel_and_server_end_with_a_process_that_is_killed(tmp_path: Path) -> 
         tmp_path, "import os, time\nopen('pids', 'w').write(f'[{os.getpid()}, {os.getppid()}]')\ntime.sleep(600)"
     )
     command = (
-        "import sys; from pathlib import Path; from rdcnlab.app import notebooks;"
+        "import sys; from pathlib import Path; from rdcnlab_papers.app import notebooks;"
         "notebooks.execute(Path(sys.argv[1]), Path(sys.argv[1]).with_name('executed.ipynb'), {})"
     )
     process = subprocess.Popen([sys.executable, "-c", command, str(source)], cwd=tmp_path)
