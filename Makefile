@@ -13,7 +13,7 @@ SCRIPTS := $(shell grep -l "^.!/bin/sh" tools/*)
 INSIDE := lib/rdcnlab/engines/kernel/inside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup kernel cluster models sdn ns3 demo test long soak check reproduce site p4 bmv2 lab wheel image clean
+.PHONY: help setup kernel cluster models sdn ns3 demo test long core soak check reproduce site p4 bmv2 lab wheel image clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -48,6 +48,11 @@ test: setup ## Run all tests but the long ones
 
 long: setup ## Run the long tests: flipped bits, mutations, repetitions, a kernel that checks itself (two hours)
 	$(BIN)/python -m pytest --numprocesses logical --dist load --maxschedchunk 1 -m long
+
+core: kernel ## Run the quick tests of the laboratory in an environment without the papers and their libraries (5 minutes)
+	@VENV=.venv-core PART=core tools/install dev sdn cluster
+	.venv-core/bin/python -m pytest --numprocesses logical -m "not guest and not slow and not alone and not long" \
+		--ignore tests/papers tests
 
 soak: ## Random cases on a kernel that checks itself (half an hour; SEEDS=0-99)
 	@tools/system-packages
@@ -95,4 +100,4 @@ image: ## Build the container image
 	docker build -t $(IMAGE) .
 
 clean: ## Remove what was set up here; caches of kernels and runs stay
-	rm -rf $(VENV) out
+	rm -rf $(VENV) .venv-core out

@@ -16,6 +16,7 @@ from rdcnlab.runs import campaign
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab.system import entry_points
 from rdcnlab.system.locks import locked
 from tests.pool_here import PoolHere
 
@@ -25,6 +26,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 hypothesis.settings.register_profile("without deadlines", deadline=None)
 hypothesis.settings.load_profile("without deadlines")
 
+#: For tests of the laboratory that use commands or figures of the papers, which an environment may lack.
+with_papers = pytest.mark.skipif(
+    not entry_points.points("rdcnlab.papers"), reason="the package rdcnlab-papers is not installed"
+)
 #: The cores that the tests may use together.
 CORES = os.sched_getaffinity(0)
 #: Tests that take more than two seconds; ``tools/slow`` writes the list.

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rdcnlab.app import plugins
 from rdcnlab.fields.errors import InputError, RunError
+from rdcnlab.system import entry_points
 from rdcnlab_papers.items.lazy import Package
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["Item", "full_names", "paper", "papers", "select"]
 
 def papers() -> tuple[str, ...]:
     """Return the names of all papers that are installed, in alphabetical order."""
-    return tuple(plugins.points("rdcnlab.papers"))
+    return tuple(entry_points.points("rdcnlab.papers"))
 
 
 def paper(name: str) -> Package:
@@ -38,7 +38,7 @@ def paper(name: str) -> Package:
     """
     if name not in papers():
         raise InputError.unknown("paper", name, papers(), "paper")
-    package = plugins.load(plugins.points("rdcnlab.papers")[name])
+    package = entry_points.load(entry_points.points("rdcnlab.papers")[name])
     if not isinstance(package, Package) or package.__name__.rpartition(".")[2] != name:
         raise RunError(f"the entry point {name} does not name a package {name} of items (docs/new-paper.md)")
     return package

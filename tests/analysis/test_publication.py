@@ -87,6 +87,26 @@ def test_a_table_for_latex_escapes_text_and_keeps_numbers() -> None:
     assert r"\begin{tabular}{llrr}" in text
 
 
+def test_a_table_for_latex_is_what_pandas_writes() -> None:
+    pytest.importorskip("jinja2", reason="pandas writes LaTeX with Jinja2")
+    table = pd.DataFrame({"a_b": ["50 % & #1 {x} $y$", "no"], "n": [3, -4], "x": [3.47123, 1e-9]})
+    style = (
+        table.style.hide(axis="index")
+        .format({"x": "{:.4g}".format}, escape="latex")
+        .format_index(escape="latex", axis=1)
+    )
+    for caption, label in ((None, None), ("Runs.", "tab:runs"), ("Runs.", None)):
+        floats = {} if caption is None else {"position_float": "centering"}
+        wanted = style.to_latex(column_format="lrr", hrules=True, caption=caption, label=label, **floats)
+        assert publication.to_latex(table, caption=caption, label=label) == wanted
+
+
+def test_a_table_without_rows_and_with_every_sign() -> None:
+    text = publication.to_latex(pd.DataFrame({r"a\b~^": []}))
+    assert text.splitlines()[2] == r"a\textbackslash{}b\textasciitilde{}\textasciicircum{} \\"
+    assert len(text.splitlines()) == 6
+
+
 def test_without_latex_a_pgf_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(RunError, match="texlive"):

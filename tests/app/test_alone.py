@@ -33,8 +33,8 @@ for module in pkgutil.walk_packages(rdcnlab.__path__, "rdcnlab."):
     except ModuleNotFoundError as error:
         # extras: of the controller, clusters, and the simulator
         assert error.name.partition(".")[0] in ("os_ken", "dask", "distributed", "dask_jobqueue", "ns"), error
-from rdcnlab.app import plugins
-plugins.points = lambda group: {}
+from rdcnlab.system import entry_points
+entry_points.points = lambda group: {}
 sys.argv = ["rdcnlab", *sys.argv[1:]]
 from rdcnlab.app.cli import main
 main()
@@ -56,7 +56,7 @@ def test_all_modules_and_the_commands_do_without_them() -> None:
 def test_a_figure_of_a_paper_names_the_package_that_has_it() -> None:
     done = alone("plot", "aykurt/fig4")
     assert done.returncode == 2
-    assert "no package with papers is installed: pip install rdcnlab-papers" in done.stderr
+    assert "'aykurt/fig4' needs the papers, which are not installed: pip install rdcnlab-papers" in done.stderr
 
 
 def test_the_two_projects_share_no_dependency_and_have_one_version() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rdcnlab.app import bench, bench_engines, plugins
+from rdcnlab.app import bench, bench_engines
 from rdcnlab.app.bench_rounds import Row, Say, row
 from rdcnlab.app.cli import main
 from rdcnlab.app.packet_cost import shapes
@@ -16,6 +16,7 @@ from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.engines.ns3 import build as ns3_build
 from rdcnlab.engines.ns3 import check as ns3_check
 from rdcnlab.fields.errors import RunError
+from rdcnlab.system import entry_points
 
 
 def test_what_a_score_takes_is_measured() -> None:
@@ -43,7 +44,7 @@ def test_an_interrupted_benchmark_shows_what_it_measured(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(bench, "PARTS", {"first": first, "second": second})
-    monkeypatch.setattr(plugins, "points", lambda group: {})
+    monkeypatch.setattr(entry_points, "points", lambda group: {})
     monkeypatch.setattr("sys.argv", ["rdcnlab", "bench", "--json"])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -64,7 +65,7 @@ def test_a_part_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPat
         yield row("good", [1.0], "s")
 
     monkeypatch.setattr(bench, "PARTS", {"bad": bad, "good": good})
-    monkeypatch.setattr(plugins, "points", lambda group: {})
+    monkeypatch.setattr(entry_points, "points", lambda group: {})
     rows = bench.measure(shown=False)
     measures = [next(rows)["measure"] for _ in range(3)]
     with pytest.raises(RunError, match="parts of the benchmark failed: bad"):
@@ -98,6 +99,14 @@ def test_both_engines_run_the_setting_that_they_are_compared_on(kind: str) -> No
     else:
         compile_plan(asked)
     assert asked.network.link("shared").rate == 12_500_000_000
+
+
+def test_the_setting_is_that_of_the_paper_whose_documents_have_its_times() -> None:
+    pytest.importorskip("rdcnlab_papers")
+    from rdcnlab_papers.vargas import space
+
+    of_paper = space.Setting(ecn_kB=150, min_kB=800, max_kB=800, rate_gbps=12.5, rtt_ms=50)
+    assert bench_engines.setting(8).hash == space.scenario(of_paper, length_s=8).hash
 
 
 def test_the_comparison_has_the_ratio_and_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

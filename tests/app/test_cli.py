@@ -16,6 +16,7 @@ from rdcnlab.app.cli import main, parse_seeds
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.stored import seal
 from rdcnlab.scenario import Scenario
+from tests.conftest import with_papers
 from tests.fake_engine import FAILS
 
 pytestmark = pytest.mark.usefixtures("fake_engine")
@@ -109,18 +110,18 @@ def test_a_failed_run_ends_with_one(here: Path, rdcnlab: Run) -> None:
         ("run", "s.yaml", "--workers", "0"),
         ("run",),
         ("fly",),
-        ("score", "paris"),
-        ("reproduce", "aykurt/fig99"),
-        ("reproduce", "aykurt/fig4", "-p", "sizee=3"),
-        ("reproduce", "aykurt/fig4", "-p", "periods_ms=[7]"),
-        ("reproduce", "aykurt/fig4", "-p", "size"),
+        pytest.param(("score", "paris"), marks=with_papers),
+        pytest.param(("reproduce", "aykurt/fig99"), marks=with_papers),
+        pytest.param(("reproduce", "aykurt/fig4", "-p", "sizee=3"), marks=with_papers),
+        pytest.param(("reproduce", "aykurt/fig4", "-p", "periods_ms=[7]"), marks=with_papers),
+        pytest.param(("reproduce", "aykurt/fig4", "-p", "size"), marks=with_papers),
         ("kernel", "build", "--hz", "60"),
         ("verify",),
-        ("predict", "variant", "none.csv"),
-        ("predict", "variant", "s.yaml"),
-        ("predict", "variant", "empty.csv"),
-        ("predict", "variant", "words.csv"),
-        ("predict", "seconds", "--migrated", "reno"),
+        pytest.param(("predict", "variant", "none.csv"), marks=with_papers),
+        pytest.param(("predict", "variant", "s.yaml"), marks=with_papers),
+        pytest.param(("predict", "variant", "empty.csv"), marks=with_papers),
+        pytest.param(("predict", "variant", "words.csv"), marks=with_papers),
+        pytest.param(("predict", "seconds", "--migrated", "reno"), marks=with_papers),
     ],
 )
 def test_bad_input_ends_with_two(here: Path, rdcnlab: Run, arguments: tuple[str, ...]) -> None:
@@ -139,7 +140,7 @@ def test_bad_input_ends_with_two(here: Path, rdcnlab: Run, arguments: tuple[str,
     [
         ("run", "s.yaml", "--cluster", "somewhere"),
         ("run", "s.yaml", "--cluster", "10.0.0.1:8786", "--workers", "2"),
-        ("reproduce", "aykurt/fig4", "--cluster", "missing.json"),
+        pytest.param(("reproduce", "aykurt/fig4", "--cluster", "missing.json"), marks=with_papers),
     ],
 )
 def test_a_cluster_that_is_none_ends_with_two(here: Path, rdcnlab: Run, arguments: tuple[str, ...]) -> None:
@@ -151,8 +152,8 @@ def test_a_cluster_that_is_none_ends_with_two(here: Path, rdcnlab: Run, argument
     assert not (here / "runs").exists()
 
 
+@with_papers
 def test_score_and_report_without_any_run(here: Path, rdcnlab: Run) -> None:
-    pytest.importorskip("rdcnlab_papers")
     from rdcnlab_papers import aykurt
 
     done = rdcnlab("score", "aykurt", "--json")

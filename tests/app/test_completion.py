@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rdcnlab.app.cli import app
+from tests.conftest import with_papers
 
 
 def offered(line: str) -> list[str]:
@@ -20,8 +21,8 @@ def offered(line: str) -> list[str]:
     return answer.output.split()
 
 
+@with_papers
 def test_papers_and_then_the_items_of_one() -> None:
-    pytest.importorskip("rdcnlab_papers")
     from rdcnlab_papers import select
 
     assert offered("rdcnlab score a") == ["aykurt"]
@@ -38,4 +39,4 @@ def test_networks_files_and_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert offered("rdcnlab show ro") == ["rotor", "rotornet", "rough/", "rotary.yaml"]
     assert offered("rdcnlab run ro") == ["rough/", "rotary.yaml"]
     assert offered("rdcnlab run rotary.yaml --switch o") == ["ocs", "ovs"]
-    assert offered("rdcnlab reproduce --profile q") == ["quick"]
+    assert offered("rdcnlab run rotary.yaml --profile q") == ["quick"]

@@ -19,6 +19,7 @@ from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system.blocks import BLOCKS
 from tests.app.test_cli import Run, here, rdcnlab
+from tests.conftest import with_papers
 
 __all__ = ["here", "rdcnlab"]  # fixtures
 pytestmark = pytest.mark.usefixtures("fake_engine")
@@ -120,7 +121,12 @@ def test_a_picture_for_a_paper_has_its_references_beside_it(ids: list[str], rdcn
     assert done.stdout.split() == ["a.pdf", "a.bib"]
     assert "@misc{rdcnlab," in Path("a.bib").read_text()
     assert rdcnlab("plot", ids[0], "--column", "wide", "-o", "b.pdf").returncode == 2
-    # the engine for tests has no shipped runs
+
+
+@with_papers
+@pytest.mark.usefixtures("here")
+def test_a_figure_without_runs_names_the_command_that_makes_them(rdcnlab: Run) -> None:
+    """The engine for tests has no shipped runs."""
     assert "rdcnlab reproduce aykurt/fig4" in rdcnlab("plot", "aykurt/fig4").stderr
 
 

@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 from typer.main import get_command
 
-from rdcnlab.app import plugins
 from rdcnlab.app.cli import ORDER, app, tools
 from rdcnlab.app.cli.tables import cell, tables
+from rdcnlab.system import entry_points
 from tests.app.test_cli import Run, here, rdcnlab
 
 __all__ = ["here", "rdcnlab"]  # fixtures
@@ -89,7 +89,7 @@ def test_help_has_an_order_for_each_command() -> None:
     commands = get_command(app).list_commands(None)  # type: ignore[attr-defined]
     assert list(ORDER) == commands[: len(ORDER)]
     # those of other packages follow, by the alphabet
-    assert commands[len(ORDER) :] == sorted(plugins.points("rdcnlab.commands"))
+    assert commands[len(ORDER) :] == sorted(entry_points.points("rdcnlab.commands"))
 
 
 @pytest.mark.usefixtures("here")

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.system import places
+from rdcnlab.system import entry_points, places
 
 if TYPE_CHECKING:
     import pandas as pd
 
+#: What LaTeX reads as commands, and how to write it as text.
+_COMMANDS = {letter: rf"\{letter}" for letter in "&%$#_{}"}
+_COMMANDS |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 #: Entry types of BibTeX by types of the Citation File Format. Classic BibTeX has no type for software.
 _TYPES = {"article": "article", "conference-paper": "inproceedings", "software": "misc"}
 
@@ -50,16 +51,35 @@ def to_latex(table: pd.DataFrame, *, caption: str | None = None, label: str | No
     \end{tabular}
     <BLANKLINE>
     """
+    # by hand, because the writer of pandas needs Jinja2, which is a library of the papers
     rows = table.reset_index() if table.index.name is not None else table
     numeric = [name for name in rows.columns if rows[name].dtype.kind in "iuf"]
-    floating = [name for name in numeric if rows[name].dtype.kind == "f"]
-    formats: dict[Any, Any] = {name: lambda value: f"{value:.{digits}g}" for name in floating}
-    style = rows.style.hide(axis="index").format(formats, escape="latex", na_rep="--")
-    style = style.format_index(escape="latex", axis=1)
+    cells = [
+        ["--" if absent else _cell(value, digits) for value, absent in zip(*both, strict=True)]
+        for both in zip(rows.itertuples(index=False, name=None), rows.isna().to_numpy(), strict=True)
+    ]
     layout = "".join("r" if name in numeric else "l" for name in rows.columns)
-    floats: dict[str, Any] = {} if caption is None and label is None else {"position_float": "centering"}
-    text: str = style.to_latex(column_format=layout, hrules=True, caption=caption, label=label, **floats)
-    return text
+    lines = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", _row(map(_escaped, map(str, rows.columns))), r"\midrule"]
+    lines += [*map(_row, cells), r"\bottomrule", r"\end{tabular}"]
+    if caption is not None or label is not None:
+        above = [r"\begin{table}", r"\centering"]
+        above += [] if caption is None else [rf"\caption{{{caption}}}"]
+        above += [] if label is None else [rf"\label{{{label}}}"]
+        lines = [*above, *lines, r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any, digits: int) -> str:
+    return f"{value:.{digits}g}" if isinstance(value, float) else _escaped(str(value))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _escaped(text: str) -> str:
+    """Return a text in which LaTeX reads no command."""
+    return "".join(_COMMANDS.get(letter, letter) for letter in text)
 
 
 def bibtex(titles: Iterable[str] = ()) -> str:
@@ -103,12 +123,10 @@ def _citations() -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def _of_papers() -> Iterator[Path]:
     """Yield the file in each package that an entry point names as a paper."""
-    for point in metadata.entry_points(group="rdcnlab.papers"):
-        package = find_spec(point.module)
-        if package is not None and package.origin is not None:
-            path = Path(package.origin).with_name("CITATION.cff")
-            if path.is_file():
-                yield path
+    for point in entry_points.points("rdcnlab.papers").values():
+        package = entry_points.directory(point.module)
+        if package is not None and (package / "CITATION.cff").is_file():
+            yield package / "CITATION.cff"
 
 
 def _read(path: Path) -> dict[str, Any]:

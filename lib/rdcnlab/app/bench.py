@@ -11,10 +11,10 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 
-from rdcnlab.app import bench_cluster, bench_packets, bench_use, plugins
+from rdcnlab.app import bench_cluster, bench_packets, bench_use
 from rdcnlab.app.bench_rounds import Row, Say, missing, silent
 from rdcnlab.fields.errors import RunError
-from rdcnlab.system import progress
+from rdcnlab.system import entry_points, progress
 
 #: What is measured, in this order: names for the progress bar, and generators of rows.
 PARTS: dict[str, Callable[[Say], Iterator[Row]]] = {
@@ -44,7 +44,9 @@ def measure(*, shown: bool = True) -> Iterator[Row]:
         A part failed. Its row says so, and the parts after it are measured before.
     """
     failed = []
-    parts = PARTS | {name: plugins.load(point) for name, point in plugins.points("rdcnlab.benchmarks").items()}
+    parts = PARTS | {
+        name: entry_points.load(point) for name, point in entry_points.points("rdcnlab.benchmarks").items()
+    }
     with contextlib.closing(progress.bar(len(parts), "part", shown=shown)) as bar:
         for name, part in parts.items():
             # in a log, only the end of a part makes a line

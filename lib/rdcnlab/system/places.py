@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from pathlib import Path
 
 from rdcnlab.fields.errors import RunError
+from rdcnlab.system import entry_points
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -37,8 +37,7 @@ def papers_tree() -> Path:
     """Return the directory that has ``data`` and ``notebooks``: `tree`, or the installed package of the papers."""
     if os.environ.get("RDCNLAB_TREE") or source_tree() is not None:
         return tree()
-    package = importlib.util.find_spec("rdcnlab_papers")
-    return _PACKAGE if package is None or package.origin is None else Path(package.origin).parent
+    return entry_points.directory("rdcnlab_papers") or _PACKAGE
 
 
 def papers() -> Path:

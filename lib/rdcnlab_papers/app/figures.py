@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures by name, for the commands of rdcnlab that take one; see `rdcnlab.app.plugins.Figures`."""
+"""Figures by name, for the commands of rdcnlab that take one; see `rdcnlab.app.figures.Figures`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from typing import Any
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.store import Store
 from rdcnlab_papers import select
-from rdcnlab_papers.app.cli.completion import items as names
-
-__all__ = ["check", "draw", "names", "pack"]
 
 
 def draw(name: str, store: Store) -> tuple[Any, str, Sequence[str]]:

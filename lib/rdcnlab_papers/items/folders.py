@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import rdcnlab
 import rdcnlab_papers
-from rdcnlab.app import plugins
 from rdcnlab.fields.errors import InputError
-from rdcnlab.system import places
+from rdcnlab.system import entry_points, places
 
 
 def claims_file(paper: str) -> Path:
@@ -26,7 +24,12 @@ def claims_file(paper: str) -> Path:
         return path
     path = package(paper) / "claims.yaml"
     if not path.is_file():
-        raise InputError.of("paper", paper, "a paper with claims", reason=f"the paper {paper} has no file {path}")
+        raise InputError.of(
+            "paper",
+            paper,
+            "a paper with claims",
+            reason=f"the package of the paper {paper} has no file {path.name} in {path.parent}",
+        )
     return path
 
 
@@ -44,20 +47,20 @@ def package(paper: str) -> Path:
     InputError
         There is no such paper.
     """
-    point = plugins.points("rdcnlab.papers").get(paper)
-    spec = None if point is None else importlib.util.find_spec(point.module)
-    if spec is None or spec.origin is None:
+    point = entry_points.points("rdcnlab.papers").get(paper)
+    found = None if point is None else entry_points.directory(point.module)
+    if found is None:
         raise InputError.unknown("paper", paper, names(), "paper")
-    return Path(spec.origin).parent
+    return found
 
 
 def code() -> list[Path]:
-    """Return the directories with all code that a verdict may depend on, none of them twice."""
+    """Return the directories with all code that a verdict may depend on: ours, and those of the papers of others."""
     own = [Path(str(module.__file__)).parent for module in (rdcnlab, rdcnlab_papers)]
-    others = (package(name) for name in plugins.points("rdcnlab.papers"))
+    others = (package(name) for name in entry_points.points("rdcnlab.papers"))
     return own + [path for path in others if own[1] not in path.parents]
 
 
 def names() -> list[str]:
     """Return the names of all papers: ours, also one that is being written, and those of other packages."""
-    return sorted({path.stem for path in places.papers().glob("*.yaml")} | set(plugins.points("rdcnlab.papers")))
+    return sorted({path.stem for path in places.papers().glob("*.yaml")} | set(entry_points.points("rdcnlab.papers")))

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from rdcnlab import __version__
-from rdcnlab.app import plugins
+from rdcnlab.app import figures
 from rdcnlab.app.cli import completion
 from rdcnlab.app.cli import kernel as cli_kernel
 from rdcnlab.app.cli import plot as cli_plot
@@ -39,6 +39,7 @@ from rdcnlab.runs.campaign import campaign, cautions_of, hints_of
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.kinds import SwitchKind
+from rdcnlab.system import entry_points
 from rdcnlab.system.progress import notice
 
 #: Commands in the order in which help lists them: what a newcomer needs first. Those of other packages come after them.
@@ -51,15 +52,15 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
         own = sorted(super().list_commands(ctx), key=ORDER.index)
-        return own + [name for name in plugins.points("rdcnlab.commands") if name not in own]
+        return own + [name for name in entry_points.points("rdcnlab.commands") if name not in own]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by its name; None if there is none."""
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return own
-        point = plugins.points("rdcnlab.commands").get(cmd_name)
-        return None if point is None else _command(point.name, plugins.load(point))
+        point = entry_points.points("rdcnlab.commands").get(cmd_name)
+        return None if point is None else _command(point.name, entry_points.load(point))
 
 
 def _command(name: str, added: Any) -> Any:
@@ -231,7 +232,7 @@ def verify(
     from rdcnlab.runs import verify as verification
 
     if archive is not None:
-        checked = plugins.figures("CRATE", str(archive)).check(
+        checked = figures.figures("CRATE", str(archive)).check(
             archive, sample=sample or 20, seed=seed, workers=workers, cluster=cluster, progress=sys.stderr.isatty()
         )
         show([*checked.rows], as_json)
@@ -269,7 +270,7 @@ def export(
     from rdcnlab.app.run_names import find
 
     if kind == "ro-crate":
-        for archive in plugins.figures("ITEM", name).pack(name, Store(), output):
+        for archive in figures.figures("ITEM", name).pack(name, Store(), output):
             typer.echo(archive)
         return
     for path in write(find(name, Store()), kind, output):

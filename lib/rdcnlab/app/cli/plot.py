@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rdcnlab.app import plugins
+from rdcnlab.app import figures as named
 from rdcnlab.app.cli.picture import check, save
 from rdcnlab.app.cli.tools import OUT, Force
 from rdcnlab.app.run_names import HELP, PRINTED, find
@@ -80,7 +80,7 @@ def plot(
 def _item(name: str, out: Path | None, column: str | None, force: bool) -> list[Path]:
     """Draw a figure of a paper from its stored runs."""
     with _column(column):
-        figure, stem, cited = plugins.figures("PAPER/ITEM", name).draw(name, Store())
+        figure, stem, cited = named.figures("PAPER/ITEM", name).draw(name, Store())
         path = Path(f"{stem}.png") if out is None else out
         check(path, force=force, formats=FORMATS)
         return _written(figure, path, cite=None if column is None else cited)

@@ -26,8 +26,9 @@ def check(scenario: Scenario) -> None:
     """Raise InputError if more flows have threads of their own than the guest has memory for."""
     own = sum(not by_loop(scenario, flow) for flow in scenario.flows)
     if own > MOST_BY_THREADS:
-        allowed = f"at most {MOST_BY_THREADS} flows of udp, mptcp or quic, or of tcp with connect: ahead"
-        raise InputError.of("flows", own, allowed, reason=f"{own} flows need a thread for each end; {allowed} can be")
+        allowed = f"at most {MOST_BY_THREADS} flows of these kinds together"
+        kinds = "of udp, mptcp or quic, or of tcp with connect: ahead"
+        raise InputError.of("flows", own, allowed, reason=f"there are {own} flows {kinds}; there must be {allowed}")
 
 
 def line(network: Network, flow: Flow, waited: list[str], *, here: bool) -> str:
