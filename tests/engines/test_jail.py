@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,7 +182,8 @@ def test_a_jail_does_not_read_secrets(place: Place) -> None:
 
 
 def test_a_jail_does_not_write_outside_of_its_directory(place: Place) -> None:
-    for path in (place.outside / "provenance.json", place.outside / "secret", "/dev/shm/rdcnlab-test-file", "/tmp/x"):
+    new = f"rdcnlab-test-{uuid.uuid4().hex}"  # a name that nobody else uses: an existing directory answers otherwise
+    for path in (place.outside / "provenance.json", place.outside / "secret", f"/dev/shm/{new}", f"/tmp/{new}"):
         assert place.attack("write", path) == "Permission denied"
     assert [path.name for path in place.outside.iterdir()] == ["secret"]
     assert (place.outside / "secret").read_text() == "words of another run\n"
