@@ -14,7 +14,7 @@ from rdcnlab.engines.network import compile_network, ocs
 from rdcnlab.engines.network.multipath import k_shortest, uniform_cost
 from rdcnlab.engines.network.routing import shortest
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.circuits import Circuits
+from rdcnlab.engines.network.circuits import Circuits
 from tests.engines.conftest import RunGuest
 from tests.engines.random_circuits import drawn_slots
 from tests.engines.test_routing import TWO_DAYS

@@ -12,7 +12,7 @@ from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.network.routing import direct, earliest, shortest, valiant
 from rdcnlab.engines.network.tables import Routed
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.circuits import Circuits
+from rdcnlab.engines.network.circuits import Circuits
 from tests.engines.random_circuits import drawn_slots
 
 #: Two pairings of four racks, one uplink each, with a night after each.

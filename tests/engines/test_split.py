@@ -17,7 +17,7 @@ from rdcnlab.engines.network.routing import direct, valiant
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.circuits import Circuits
+from rdcnlab.engines.network.circuits import Circuits
 from tests.engines.conftest import RunGuest
 
 #: ns of a full frame of 1538 B on an uplink of 10 Gb/s, rounded up.

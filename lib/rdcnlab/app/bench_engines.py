@@ -83,9 +83,9 @@ def _apart(asked: Scenario, core: int) -> tuple[float, float]:
 
 def _run(asked: Scenario, core: int) -> tuple[float, float]:
     engine = get_engine(asked)
-    engine.prepare(asked)
+    engine.prepare()
     with tempfile.TemporaryDirectory() as name:
-        outcome: Outcome = engine.run(asked, Path(name), core=core, wall_limit_s=engine.wall_limit_s)
+        outcome: Outcome = engine.run(Path(name), core=core, wall_limit_s=engine.wall_limit_s)
     # Linux gives kB
     guest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     return float(outcome.provenance["wall_s"]), float(outcome.provenance.get("peak_B", guest)) / 1e6

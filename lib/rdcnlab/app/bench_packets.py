@@ -18,6 +18,7 @@ from rdcnlab.app.bench_rounds import Row, Say, Times, missing, row, take, withou
 from rdcnlab.engines import Outcome
 from rdcnlab.engines.kernel import KernelEngine, build, cores
 from rdcnlab.engines.kernel.checks import native
+from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.engines.ns3 import Ns3Engine
 from rdcnlab.engines.ns3 import build as ns3_build
@@ -45,7 +46,8 @@ def two_flows(size: str) -> Scenario:
 def kernel(say: Say) -> Iterator[Row]:
     """Yield the speed of the two-flow scenario, and that of the host's own kernel, for comparison."""
     scenario, core = two_flows("1 GiB"), cores()[-1]
-    KernelEngine().prepare(scenario)
+    engine = KernelEngine(scenario)
+    engine.prepare()
     packets = _packets(scenario)
     virtual_s: list[float] = []
 
@@ -61,7 +63,7 @@ def kernel(say: Say) -> Iterator[Row]:
     }
     if native.available():
         host_kernel = build.build(hz=scenario.engine.hz)
-        measured["host"] = partial(native.seconds, host_kernel, scenario, core)
+        measured["host"] = partial(native.seconds, host_kernel, compile_plan(engine.network), core)
     rounds = take(measured, say=say, what="two flows")
 
     def traffic(times: Times, name: str = "all") -> float:
@@ -188,14 +190,14 @@ def simulated(say: Say) -> Iterator[Row]:
         yield missing("ns3", "ns-3 is not installed")
         return
     full, empty = (two_flows(size).with_(**{"probes.tcp": "none"}) for size in ("512 MiB", "1 B"))
-    asked, engine, core = full.with_(**{"engine.kind": "ns3"}), Ns3Engine(), cores()[-1]
+    engine, core = Ns3Engine(full.with_(**{"engine.kind": "ns3"})), cores()[-1]
     say("ns-3: its models, which are compiled the first time")
-    engine.prepare(asked)
+    engine.prepare()
     reports: list[Mapping[str, Any]] = []
 
     def seconds() -> float:
         with tempfile.TemporaryDirectory() as name:
-            reports.append(engine.run(asked, Path(name), core=core, wall_limit_s=600).provenance)
+            reports.append(engine.run(Path(name), core=core, wall_limit_s=600).provenance)
         return float(reports[-1]["simulated_s"])
 
     measured: dict[str, Callable[[], float]]
@@ -235,4 +237,4 @@ def _run(scenario: Scenario, core: int) -> float:
 
 def _outcome(scenario: Scenario, core: int) -> Outcome:
     with tempfile.TemporaryDirectory() as name:
-        return KernelEngine().run(scenario, Path(name), core=core, wall_limit_s=600)
+        return KernelEngine(scenario).run(Path(name), core=core, wall_limit_s=600)

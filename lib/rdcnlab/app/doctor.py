@@ -113,11 +113,11 @@ def _kernel() -> tuple[bool, str, str]:
 def _trial() -> tuple[bool, str, str]:
     if build.find() is None:
         return False, "not tried, because the kernel is not built", "rdcnlab kernel build"
-    scenario, engine = Scenario.from_dict(TRIAL), KernelEngine()
-    engine.prepare(scenario)
+    engine = KernelEngine(Scenario.from_dict(TRIAL))
+    engine.prepare()
     with tempfile.TemporaryDirectory(prefix="rdcnlab-doctor-") as name:
         try:
-            outcome = engine.run(scenario, Path(name), core=None, wall_limit_s=PATIENCE_S)
+            outcome = engine.run(Path(name), core=None, wall_limit_s=PATIENCE_S)
         except RunError as error:
             return False, error.reason, ""  # the log is removed with the directory, so its path would not help
     ends = [f"{seconds * 1e3:.2f} ms" for seconds in outcome.tables["flows"]["fct_s"].to_pylist()]

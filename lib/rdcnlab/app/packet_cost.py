@@ -84,7 +84,7 @@ def processor_time(scenario: Scenario, core: int) -> tuple[float, float]:
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as name:
-        tables = KernelEngine().run(scenario, Path(name), core=core, wall_limit_s=600).tables
+        tables = KernelEngine(scenario).run(Path(name), core=core, wall_limit_s=600).tables
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return seconds, sum(tables["flows"].column("received_B").to_pylist()) / MSS

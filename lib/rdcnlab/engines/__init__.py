@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import importlib
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -91,10 +92,16 @@ class Arrived:
     received_B: npt.NDArray[np.int64]  # noqa: N815  (unit)
 
 
-class Engine(Protocol):
-    """An engine runs scenarios. Its instances have no state that can influence a run.
+class Engine(ABC):
+    """An engine that runs one scenario. It has no state that can influence the run.
 
-    A class that inherits from this one needs `name`, `identity`, `prepare` and `run`.
+    A class that inherits from this one needs `name`, `identity`, `prepare` and `run`. What it compiles of its scenario
+    it keeps, so that all of its methods use the same.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario to run.
 
     Attributes
     ----------
@@ -107,7 +114,11 @@ class Engine(Protocol):
     name: str
     wall_limit_s: float = 1800.0
 
-    def identity(self, scenario: Scenario) -> str:
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+
+    @abstractmethod
+    def identity(self) -> str:
         """Return the hexadecimal identity of all code that would run: sources, patches, configuration, guest code.
 
         This must be fast, and it must not need a finished build.
@@ -116,16 +127,16 @@ class Engine(Protocol):
         ------
         RunError
             Something that the identity depends on is missing. The message says what, and how to get it.
+        InputError
+            The engine cannot run such a scenario.
         """
-        ...
 
-    def prepare(self, scenario: Scenario, progress: Progress | None = None) -> None:
+    @abstractmethod
+    def prepare(self, progress: Progress | None = None) -> None:
         """Build what is missing; this may take minutes. Concurrent calls are safe, and repeated calls are fast.
 
         Parameters
         ----------
-        scenario : Scenario
-            The scenario that will be run.
         progress : callable, optional
             Called with the current step in words, steps done and steps in total.
 
@@ -136,15 +147,13 @@ class Engine(Protocol):
         InputError
             The engine cannot run such a scenario.
         """
-        ...
 
-    def run(self, scenario: Scenario, directory: Path, *, core: int | None, wall_limit_s: float) -> Outcome:
-        """Run one scenario.
+    @abstractmethod
+    def run(self, directory: Path, *, core: int | None, wall_limit_s: float) -> Outcome:
+        """Run the scenario.
 
         Parameters
         ----------
-        scenario : Scenario
-            The scenario to run.
         directory : Path
             An empty directory for logs and traces. The engine leaves no files anywhere else.
         core : int or None
@@ -157,7 +166,6 @@ class Engine(Protocol):
         RunError
             The run failed. The error has the reason and, if there is one, the path of the log.
         """
-        ...
 
     def virtual_ns(self, directory: Path) -> int | None:  # noqa: ARG002
         """Return a run's virtual time in ns since the scenario's start; None if the engine does not show it."""
@@ -167,7 +175,7 @@ class Engine(Protocol):
         """Return what the flows of a run in progress have received so far; None if the engine does not show it."""
         return None
 
-    def facts(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
+    def facts(self) -> dict[str, str]:
         """Return the hashes of builds that the identity depends on, by the names of the builds.
 
         Raises
@@ -177,8 +185,8 @@ class Engine(Protocol):
         """
         return {}
 
-    def builds(self, scenario: Scenario) -> Builds:  # noqa: ARG002
-        """Return what another machine needs to run a scenario; the engine was prepared here."""
+    def builds(self) -> Builds:
+        """Return what another machine needs to run the scenario; the engine was prepared here."""
         return Builds()
 
 
@@ -188,7 +196,7 @@ ENGINES = {"kernel": "rdcnlab.engines.kernel:KernelEngine", "ns3": "rdcnlab.engi
 
 
 def get_engine(scenario: Scenario) -> Engine:
-    """Return the engine that a scenario asks for.
+    """Return the engine that a scenario asks for, to run this scenario.
 
     The environment variable ``$RDCNLAB_ENGINE``, such as ``package.module:Class``, replaces all engines by another one.
     Results record the identity of the engine that made them.
@@ -202,7 +210,7 @@ def get_engine(scenario: Scenario) -> Engine:
     if known is None:
         raise InputError.of("engine.kind", scenario.engine.kind, " or ".join(map(repr, ENGINES)))
     module, _, name = known.partition(":")
-    engine: Engine = getattr(importlib.import_module(module), name)()
+    engine: Engine = getattr(importlib.import_module(module), name)(scenario)
     return engine
 
 

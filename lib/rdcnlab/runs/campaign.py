@@ -206,7 +206,7 @@ def _identity_settings(scenario: Scenario) -> Hashable:
 
 def _identity(scenario: Scenario) -> str | None:
     try:
-        return get_engine(scenario).identity(scenario)
+        return get_engine(scenario).identity()
     except RunError:
         # A machine that cannot run the engine may still have a shipped result.
         return None
@@ -246,7 +246,7 @@ def prepare(scenarios: Sequence[Scenario], *, progress: bool) -> None:
                 bars[0].set_description(what, refresh=False)
                 bars[0].update(done - bars[0].n)
 
-            get_engine(scenario).prepare(scenario, report)
+            get_engine(scenario).prepare(report)
 
 
 @contextlib.contextmanager

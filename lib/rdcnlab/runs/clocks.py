@@ -45,7 +45,7 @@ class Clocks:
 
     def __init__(self, scenarios: Sequence[Scenario], store: Store) -> None:
         self._work = store.root / ".work"
-        self._scenarios = {run_id(one, get_engine(one).identity(one)): one for one in scenarios}
+        self._scenarios = {run_id(one, get_engine(one).identity()): one for one in scenarios}
 
     def read(self, *, flows: bool = False) -> list[Seen]:
         """Return the runs in progress, in the order of the scenarios; with `flows` also what they have received.

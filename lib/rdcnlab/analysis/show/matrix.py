@@ -23,8 +23,8 @@ from rdcnlab.analysis.show.paint import (
     shorten,
     write,
 )
+from rdcnlab.engines.network.circuits import Circuits, uplinks
 from rdcnlab.scenario import Network
-from rdcnlab.scenario.circuits import Circuits, uplinks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -78,7 +78,7 @@ class Job:
 
     def _work(self) -> None:
         try:
-            get_engine(self.scenarios[0]).prepare(self.scenarios[0], self._building)
+            get_engine(self.scenarios[0]).prepare(self._building)
             self._say("running", "")
             self._watch.start()
             self._update()

@@ -182,7 +182,7 @@ class Panel:
             The choice makes no scenario, or its engine cannot run it.
         """
         scenario = self.choice().scenario()
-        get_engine(scenario).identity(scenario)
+        get_engine(scenario).identity()
         return scenario
 
     def _own(self) -> str:

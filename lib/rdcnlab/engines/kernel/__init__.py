@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import platform
 import struct
@@ -20,11 +21,10 @@ from rdcnlab.engines.kernel.observe import captures, ledger, limited, observed
 from rdcnlab.engines.kernel.observe import programs as program_tables
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.traffic import instants, programs, quic
-from rdcnlab.engines.network import compile_network
+from rdcnlab.engines.network import Network, compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.additions import additions
 
 __all__ = ["KernelEngine"]
 
@@ -37,6 +37,8 @@ class KernelEngine(Engine):
 
     Parameters
     ----------
+    scenario : Scenario
+        The scenario that it runs.
     stock : bool
         Use the kernel that has the patches for time and randomness only.
     """
@@ -44,25 +46,31 @@ class KernelEngine(Engine):
     name = "kernel"
     wall_limit_s = 1800.0
 
-    def __init__(self, *, stock: bool = False) -> None:
+    def __init__(self, scenario: Scenario, *, stock: bool = False) -> None:
+        super().__init__(scenario)
         self.stock = stock
 
-    def identity(self, scenario: Scenario) -> str:
-        """Return the hash of kernel and guest code; see `rdcnlab.engines.Engine`."""
-        # a store calls this before `prepare`, and a scenario that the engine refuses has no plan
-        plan.check(scenario)
-        return identity.identity(scenario, stock=self.stock)
+    @functools.cached_property
+    def network(self) -> Network:
+        """The compiled network, which this engine can run."""
+        network = compile_network(self.scenario)
+        plan.check(network)
+        return network
 
-    def prepare(self, scenario: Scenario, progress: Progress | None = None) -> None:
+    def identity(self) -> str:
+        """Return the hash of kernel and guest code; see `rdcnlab.engines.Engine`."""
+        return identity.identity(self.network, stock=self.stock)
+
+    def prepare(self, progress: Progress | None = None) -> None:
         """Raise an error if the scenario cannot run, and build the kernel if it is missing."""
-        plan.check(scenario)
+        network = self.network
         toolchain.require_for_guests(build.programs())
-        switches_of(scenario).require()
-        if quic.flows(scenario):
+        switches_of(network).require()
+        if network.traffic.of("quic"):
             for role in quic.ROLES:
-                quic.program(scenario, role)
-        programs.require(scenario)
-        self._kernel(scenario, progress)
+                quic.program(network, role)
+        programs.require(network.traffic.programs)
+        self._kernel(progress)
 
     def virtual_ns(self, directory: Path) -> int | None:
         """Return the virtual time in ns since the scenario's start; 0 while the guest boots; see `Engine`."""
@@ -78,7 +86,6 @@ class KernelEngine(Engine):
 
     def run(
         self,
-        scenario: Scenario,
         directory: Path,
         *,
         core: int | None,
@@ -86,31 +93,29 @@ class KernelEngine(Engine):
         watch: watchdog.Watcher | None = None,
     ) -> Outcome:
         """Run a scenario; see `rdcnlab.engines.Engine`."""
-        plan.check(scenario)
-        kernel = self._kernel(scenario)
-        programs.place_files(scenario, directory)
+        network, given = self.network, self.network.traffic.programs
+        kernel, switches = self._kernel(), switches_of(network)
+        programs.place_files(given, directory)
         try:
             report = guest.run(
                 kernel,
-                plan.compile_plan(scenario),
+                plan.compile_plan(network),
                 directory,
                 core=core,
                 wall_limit_s=wall_limit_s,
                 python=sys.executable,
                 # the programs may be in any directory, such as the user's home
                 read=[
-                    *(Path(path) for path in quic.identity(scenario) if Path(path).is_absolute()),
-                    *programs.readable(scenario),
+                    *(Path(path) for path in quic.identity(network) if Path(path).is_absolute()),
+                    *programs.readable(given),
                 ],
-                most_processes=programs.most_processes(scenario),
+                most_processes=programs.most_processes(network),
                 watch=watch,
             )
-            tables = observed.tables(scenario, directory) | {
-                "ledger": ledger.table(compile_network(scenario), directory)
-            }
+            tables = observed.tables(network, directory) | {"ledger": ledger.table(network, directory)}
         except RunError as error:
-            raise programs.explained(switches_of(scenario).explained(error, directory), scenario, directory) from None
-        origin = self._origin(scenario)
+            raise programs.explained(switches.explained(error, directory), given, directory) from None
+        origin = self._origin()
         provenance: dict[str, Any] = {
             "engine": self.name,
             "kernel": kernel.version,
@@ -125,23 +130,22 @@ class KernelEngine(Engine):
         }
         if origin.package is not None:
             provenance["kernel_package"] = str(origin.package)
-        late = instants.late(scenario, tables["flows"].column("start_s").to_pylist())
+        late = instants.late(network.traffic, tables["flows"].column("start_s").to_pylist())
         if late:
             provenance["connected_late"] = late
-        provenance |= switches_of(scenario).provenance(directory)
-        if quic.flows(scenario):
-            provenance["quic"] = quic.identity(scenario)
-        if scenario.programs:
-            provenance["programs"] = programs.identity(scenario)
-            found = program_tables.hint(scenario, tables["programs"])
-            if found is not None:
-                provenance["hint"] = "; ".join(filter(None, [provenance.get("hint"), found]))
-        buffers = limited.limited(scenario, directory)
+        provenance |= switches.provenance(directory)
+        hints = [provenance.get("hint")]
+        if network.traffic.of("quic"):
+            provenance["quic"] = quic.identity(network)
+        if given:
+            provenance["programs"] = programs.identity(given)
+            hints.append(program_tables.hint(given, tables["programs"]))
+        buffers = limited.limited(network.traffic, directory)
         if buffers:
             provenance["limited"] = buffers
-        said = limited.hint(buffers)
-        if said is not None:
-            provenance["hint"] = "; ".join(filter(None, [provenance.get("hint"), said]))
+        hints.append(limited.hint(buffers))
+        if any(hints):
+            provenance["hint"] = "; ".join(filter(None, hints))
         for trace in [
             *directory.glob("*.trace"),
             *directory.glob("*.part"),
@@ -149,31 +153,29 @@ class KernelEngine(Engine):
             directory / guest_progress.FILE,
         ]:
             trace.unlink(missing_ok=True)  # the file is large, and the tables contain its data
-        files = captures.files(scenario, directory) | program_tables.files(scenario, directory)
+        files = captures.files(network.probes, directory) | program_tables.files(given, directory)
         return Outcome(tables, provenance, files)
 
-    def facts(self, scenario: Scenario) -> dict[str, str]:
+    def facts(self) -> dict[str, str]:
         """Return the ids of the kernel and of our own programs; see `rdcnlab.engines.Engine`."""
-        settings = scenario.engine
-        kernel = build.identity(hz=settings.hz, stock=self.stock, algorithm=additions(scenario))
+        kernel = build.identity(hz=self.network.engine.hz, stock=self.stock, algorithm=self.network.additions)
         return {"kernel": kernel, "guest tools": build.tools_identity()}
 
-    def builds(self, scenario: Scenario) -> Builds:
+    def builds(self) -> Builds:
         """Return the kernel and our own programs; see `rdcnlab.engines.Engine`.
 
         The id of a kernel depends on its source, of which only name and checksum travel.
         """
-        kernel, origin = self._kernel(scenario), self._origin(scenario)
+        kernel, origin = self._kernel(), self._origin()
         environment = {"KERNEL_SOURCE": f"{NOWHERE}/{origin.source.name}#sha256={origin.source.digest}"}
         return Builds((kernel.directory, kernel.tools), {"gcc": origin.compiler}, environment)
 
-    def _origin(self, scenario: Scenario) -> build.Origin:
-        settings = scenario.engine
-        return build.origin(hz=settings.hz, stock=self.stock, algorithm=additions(scenario))
+    def _origin(self) -> build.Origin:
+        return build.origin(hz=self.network.engine.hz, stock=self.stock, algorithm=self.network.additions)
 
-    def _kernel(self, scenario: Scenario, progress: Progress | None = None) -> build.Kernel:
-        settings = scenario.engine
-        return build.build(hz=settings.hz, stock=self.stock, algorithm=additions(scenario), progress=progress)
+    def _kernel(self, progress: Progress | None = None) -> build.Kernel:
+        hz, added = self.network.engine.hz, self.network.additions
+        return build.build(hz=hz, stock=self.stock, algorithm=added, progress=progress)
 
 
 def cores() -> list[int]:

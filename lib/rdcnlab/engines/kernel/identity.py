@@ -17,31 +17,31 @@ from rdcnlab.engines.kernel import build, guest
 from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.traffic import programs, quic
-from rdcnlab.scenario import Scenario, canonical_json
-from rdcnlab.scenario.additions import additions
+from rdcnlab.engines.network import Network
+from rdcnlab.scenario import canonical_json
 
 _INSIDE = build.HERE / "inside"
 #: First module of the code that reads a run.
 _READER = "rdcnlab.engines.kernel.observe.observed"
 
 
-def identity(scenario: Scenario, *, stock: bool) -> str:
-    """Return the hash of everything that the tables of a scenario depend on.
+def identity(network: Network, *, stock: bool) -> str:
+    """Return the hash of everything that the tables of a run depend on.
 
     Parameters
     ----------
-    scenario : Scenario
-        The scenario that would be run.
+    network : Network
+        The network that would be run.
     stock : bool
         Whether the kernel has the patches for time and randomness only.
     """
-    switches = switches_of(scenario)
+    switches = switches_of(network)
     parts = [
-        build.identity(hz=scenario.engine.hz, stock=stock, algorithm=additions(scenario)),
+        build.identity(hz=network.engine.hz, stock=stock, algorithm=network.additions),
         build.tools_identity(),
-        canonical_json(compile_plan(scenario, here=False)),
-        *(f"{name} {digest}" for name, digest in sorted(quic.identity(scenario).items())),
-        *(f"{name} {digest}" for name, digest in sorted(programs.identity(scenario).items())),
+        canonical_json(compile_plan(network, here=False)),
+        *(f"{name} {digest}" for name, digest in sorted(quic.identity(network).items())),
+        *(f"{name} {digest}" for name, digest in sorted(programs.identity(network.traffic.programs).items())),
         *switches.identity(),
         " ".join(guest.arguments(build.Kernel("", Path(), Path()), Path(), Path(), 0, "", "")),
         *(guest_code(kind.name) for kind in switches.kinds),

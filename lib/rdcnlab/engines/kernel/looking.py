@@ -15,12 +15,12 @@ from rdcnlab.engines.kernel import build, guest, plan
 from rdcnlab.engines.kernel.guest.processes import Started
 from rdcnlab.engines.kernel.guest.watchdog import Visitor
 from rdcnlab.engines.kernel.traffic import programs, quic
+from rdcnlab.engines.network import Network, compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.fields.phrases import unknown
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.additions import additions
 
 #: Wall clock for which a person may look around, in s.
 MOST_S = 7 * 24 * 3600.0
@@ -77,8 +77,8 @@ def look(scenario: Scenario, host: str, at_ns: int, commands: Sequence[str]) -> 
     RunError
         All flows ended before this instant, or the run failed.
     """
-    found = _visited(scenario, host, at_ns, [*commands])
-    return [Answer(*answer) for answer in found["answers"]]
+    said = _visited(compile_network(scenario), host, at_ns, [*commands])
+    return [Answer(*answer) for answer in said["answers"]]
 
 
 def talk(scenario: Scenario, host: str, at_ns: int, ask: Callable[[Moment], str | None]) -> None:
@@ -101,42 +101,42 @@ def talk(scenario: Scenario, host: str, at_ns: int, ask: Callable[[Moment], str 
     RunError
         All flows ended, before this instant or while a line waited, or the run failed.
     """
-    _visited(scenario, host, at_ns, None, ask)
+    _visited(compile_network(scenario), host, at_ns, None, ask)
 
 
 def _visited(
-    scenario: Scenario,
+    network: Network,
     host: str,
     at_ns: int,
     commands: list[str] | None,
     ask: Callable[[Moment], str | None] | None = None,
 ) -> dict[str, Any]:
-    """Run a scenario until the instant and the commands, and return what is in ``look.json`` then."""
-    hosts = [each.name for each in scenario.network.machines]
+    """Run a network until the instant and the commands, and return what is in ``look.json`` then."""
+    hosts = list(network.machines)
     if host not in hosts:
         raise InputError.of("host", host, f"one of {', '.join(hosts)}", reason=unknown(host, hosts, "host"))
-    if not 0 <= at_ns < scenario.limit:
-        allowed = f"before the scenario's limit ({DURATION.format(scenario.limit)})"
+    if not 0 <= at_ns < network.limit:
+        allowed = f"before the scenario's limit ({DURATION.format(network.limit)})"
         raise InputError.of("at", DURATION.format(at_ns), allowed)
-    plan.check(scenario)
-    settings = scenario.engine
-    kernel = build.build(hz=settings.hz, algorithm=additions(scenario))
-    asked = {**plan.compile_plan(scenario), "look": {"host": host, "at_ns": START_NS + at_ns, "commands": commands}}
+    plan.check(network)
+    kernel = build.build(hz=network.engine.hz, algorithm=network.additions)
+    given = network.traffic.programs
+    asked = {**plan.compile_plan(network), "look": {"host": host, "at_ns": START_NS + at_ns, "commands": commands}}
     with tempfile.TemporaryDirectory() as here:
         directory = Path(here)
-        programs.place_files(scenario, directory)
-        read = [Path(path) for path in quic.identity(scenario) if Path(path).is_absolute()]
+        programs.place_files(given, directory)
+        read = [Path(path) for path in quic.identity(network) if Path(path).is_absolute()]
         guest.run(
-            kernel, asked, directory, python=sys.executable, read=[*read, *programs.readable(scenario)],
-            most_processes=programs.most_processes(scenario), visit=None if ask is None else _asking(directory, ask),
+            kernel, asked, directory, python=sys.executable, read=[*read, *programs.readable(given)],
+            most_processes=programs.most_processes(network), visit=None if ask is None else _asking(directory, ask),
             wall_limit_s=3600.0 if ask is None else MOST_S,
         )  # fmt: skip
-        found = json.loads((directory / "look.json").read_text()) if (directory / "look.json").exists() else {}
-        if not found:
+        said = json.loads((directory / "look.json").read_text()) if (directory / "look.json").exists() else {}
+        if not said:
             raise RunError(f"the run ended before {DURATION.format(at_ns)}; choose an earlier instant with --at")
-        if "end_ns" not in found:
+        if "end_ns" not in said:
             raise RunError("all flows and programs ended while the line waited, and so did the run")
-        return found
+        return said
 
 
 def _asking(directory: Path, ask: Callable[[Moment], str | None]) -> Visitor:
@@ -148,12 +148,12 @@ def _asking(directory: Path, ask: Callable[[Moment], str | None]) -> Visitor:
         path = directory / "look.json"
         if not path.exists():
             return
-        found = json.loads(path.read_text())
-        if found.get("next", given) <= given:
+        said = json.loads(path.read_text())
+        if said.get("next", given) <= given:
             return
-        given = found["next"]
+        given = said["next"]
         with running.stopped():
-            line = ask(Moment(found["text"], found["status"], found["now_ns"] - START_NS))
+            line = ask(Moment(said["text"], said["status"], said["now_ns"] - START_NS))
             part = directory / "look.answer"
             part.write_text(json.dumps([given, line]))
             part.rename(directory / "look.line")

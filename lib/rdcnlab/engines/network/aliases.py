@@ -10,14 +10,10 @@ does for all flows that take it. Numbers of ways are in the third byte of an add
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from rdcnlab.engines.network.addresses import prefix
-
-if TYPE_CHECKING:
-    from rdcnlab.engines.network import Network
+from rdcnlab.engines.network.ways import Way
 
 #: Ways between two switches, at most: their number and the two upper bits of a host's number share a byte.
 MOST_WAYS = 64
@@ -34,11 +30,6 @@ class Aliases:
     def used(self) -> list[int]:
         """The numbers besides 0, whose addresses hosts have anyway."""
         return sorted(set(self.ways.values()) - {0})
-
-    def address(self, network: Network, flow: int, *, back: bool) -> str:
-        """Return the address that packets of a flow in one direction go to."""
-        traffic = network.scenario.traffic[flow]
-        return of_way(network.stations[traffic.src if back else traffic.dst].ip, self.ways[flow, back])
 
 
 def of_way(ip: str, way: int) -> str:
@@ -65,41 +56,16 @@ def prefix_of(part: int, way: int) -> str:
     return f"10.{part}.{way << _HOST_BITS}.0/{24 - _HOST_BITS}"
 
 
-def aliases(network: Network) -> Aliases | None:
+def aliases(ways: Sequence[Way]) -> Aliases | None:
     """Return the numbers of all ways; None if flows do more than take one of several constant ways."""
-    scenario = network.scenario
-    if not network.is_named or scenario.programs or scenario.network.optics is not None or network.classes.ends:
-        return None
-    known: dict[tuple[str, str], dict[object, int]] = {}
-    found: dict[tuple[int, bool], int] = {}
-    for way in network.ways:
+    of_pairs: dict[tuple[str, str], dict[object, int]] = {}
+    numbers: dict[tuple[int, bool], int] = {}
+    for way in ways:
         if way.schedule is not None or any(way.needs_class(name) for name in way.steps):
             return None
-        of_pair = known.setdefault((way.route.first, way.route.last), {})
+        of_pair = of_pairs.setdefault((way.route.first, way.route.last), {})
         number = of_pair.setdefault(way.route.ways, len(of_pair))
         if number >= MOST_WAYS:
             return None
-        found |= dict.fromkeys(way.flows, number)
-    return Aliases(found)
-
-
-def rules_of_ways(network: Network, switch: int, chosen: Aliases, prio: int) -> list[dict[str, object]]:
-    """Return the rules of a switch for all flows: one for each switch that it reaches, or for each pair and way."""
-    name = network.switches[switch]
-    numbers = {switch: number for number, switch in enumerate(network.switches)}
-    targets: dict[str, dict[tuple[str, int], int]] = {}
-    for way in network.ways:
-        if name in way.steps:
-            line = network.line(switch, way.steps[name].targets[0] or "")
-            of_last = targets.setdefault(way.route.last, {})
-            of_last[way.route.first, chosen.ways[way.flows[0]]] = network.classes.static[line.number]
-    found: list[dict[str, object]] = []
-    for last, of_last in targets.items():
-        if len(set(of_last.values())) == 1:
-            found.append({"class_id": next(iter(of_last.values())), "prio": prio, "dst": prefix(numbers[last])})
-            continue
-        found += [
-            {"class_id": target, "prio": prio, "src": prefix(numbers[first]), "dst": prefix_of(numbers[last], way)}
-            for (first, way), target in of_last.items()
-        ]
-    return found
+        numbers |= dict.fromkeys(way.flows, number)
+    return Aliases(numbers)

@@ -90,7 +90,7 @@ class Entry:
 def entries(network: Network, switch: int) -> tuple[Entry, ...]:
     """Return the entry of each way for which a switch chooses a target."""
     name = network.switches[switch]
-    found = []
+    entries = []
     for way in network.ways:
         if name not in way.steps:
             continue
@@ -100,14 +100,15 @@ def entries(network: Network, switch: int) -> tuple[Entry, ...]:
         if not way.needs_class(name):
             targets, durations = targets[:1], (0,)
         matched = tuple(matches(network, switch, way))
-        found.append(Entry(class_of(network, switch, way), way, matched, targets, durations, step.phase, step.indices))
-    return tuple(found)
+        number = class_of(network, switch, way)
+        entries.append(Entry(number, way, matched, targets, durations, step.phase, step.indices))
+    return tuple(entries)
 
 
 def matches(network: Network, switch: int, way: Way) -> Iterator[Match]:
     """Yield the packets of a way, as a switch sees them."""
     for index, back in way.flows:
-        flow = network.scenario.traffic[index]
+        flow = network.traffic.all[index]
         first, last = (flow.dst, flow.src) if back else (flow.src, flow.dst)
         source, receiver = network.stations[first], network.stations[last]
         match = Match(
@@ -123,11 +124,11 @@ def matches(network: Network, switch: int, way: Way) -> Iterator[Match]:
             yield dataclasses.replace(match, sender=source.ip, to=receiver.ip, field="", port=0)
             continue
         # a way of a single flow carries all its subflows; without a schedule, the first one has the flow's way
-        unscheduled = flow.protocol == "mptcp" and network.scenario.schedule(flow) is None
+        unscheduled = flow.protocol == "mptcp" and flow.name not in network.traffic.schedules
         if flow.protocol != "mptcp" or unscheduled or (way.complete and way.schedule is None):
             yield match
             continue
-        for subflow in range(network.scenario.subflows(flow)) if way.part is None else (way.part,):
+        for subflow in range(network.traffic.subflows[flow.name]) if way.part is None else (way.part,):
             yield dataclasses.replace(match, subflow=network.subflow_address(flow.dst, subflow))
 
 
@@ -155,4 +156,4 @@ def field_of(network: Network, entry: Entry) -> str:
     if entry.way.schedule is not None:
         return f"network.schedules.{entry.way.schedule.name}.slots"
     flow, back = entry.way.flows[0]
-    return f"flows.{network.scenario.traffic[flow].name}.{'back' if back else 'path'}"
+    return f"flows.{network.traffic.all[flow].name}.{'back' if back else 'path'}"

@@ -34,7 +34,7 @@ def port(network: Network, station: Station) -> dict[str, Any]:
     Exact ends have their rate at the host.
     """
     host, more = station.host, overhead(network)
-    behind = host.nic_buffer and network.scenario.network.ends == "bucket"
+    behind = host.nic_buffer and network.ends == "bucket"
     to_host, from_host = (faults(network, host, f"{host.name} {way}") for way in ("to", "from"))
     return {
         "host": station.label,
@@ -90,7 +90,7 @@ def line(network: Network, which: Line) -> dict[str, Any]:
         "rate": 0 if which.optical else link.rate,
         "delay": link.delay,
         "overhead": overhead(network),
-        "queue": {} if which.optical else queue(link, network.scenario.switch.ecn_threshold, network.pools),
+        "queue": {} if which.optical else queue(link, network.switch.ecn_threshold, network.pools),
     }
     if not which.optical:
         device = f"ql{which.number}"
@@ -100,7 +100,7 @@ def line(network: Network, which: Line) -> dict[str, Any]:
 
 def pools(network: Network) -> list[dict[str, int]]:
     """Return the shared buffers; every switch has its own copy of each."""
-    return [{"id": network.pools[pool.name], "bytes": pool.size} for pool in network.scenario.network.pools]
+    return [{"id": network.pools[pool.name], "bytes": pool.size} for pool in network.buffers]
 
 
 def changes(link: Link) -> dict[str, Any]:
@@ -135,4 +135,4 @@ def faults(network: Network, given: Faulty, name: str) -> dict[str, Any]:
     words = {name: share * PER_MILLIONTH for name, share in shares.items() if share}
     if given.jitter:
         words |= {"jitter": given.jitter, "reorder": int(given.reorder)}
-    return {"seed": draw(network.scenario.seed, f"faults {name}", 2**64 - 1), "faults": words}
+    return {"seed": draw(network.seed, f"faults {name}", 2**64 - 1), "faults": words}

@@ -6,11 +6,6 @@ from __future__ import annotations
 from rdcnlab.scenario import Flow, Scenario, Schedule
 
 
-def flows(scenario: Scenario) -> list[Flow]:
-    """Return the flows with the protocol mptcp."""
-    return [flow for flow in scenario.flows if flow.protocol == "mptcp"]
-
-
 def followed(scenario: Scenario, flow: Flow, schedule: Schedule, *, back: bool) -> tuple[Schedule, ...]:
     """Return the schedule that each subflow of a flow follows; one schedule if all subflows follow the same."""
     return _parts(scenario, flow, schedule, back=back) if _isolated(scenario, flow, back=back) else (schedule,)

@@ -7,8 +7,8 @@ import functools
 import itertools
 from collections.abc import Iterator, Mapping
 
+from rdcnlab.engines.network.circuits import Circuits
 from rdcnlab.engines.network.tables import Links, Routed, direct_table, distances, table_of
-from rdcnlab.scenario.circuits import Circuits
 from rdcnlab.scenario.routes import choose_by_hash
 
 #: Cost in ns, by rack and receiver's rack.

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rdcnlab.engines.network.circuits import Circuits, uplinks
 from rdcnlab.engines.network.numbers import MOST_RULES
 from rdcnlab.engines.network.routing import routed
 from rdcnlab.engines.network.tables import Links, Routed, Table
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.scenario import DARK, Scenario, Schedule, Slot, program_traffic
-from rdcnlab.scenario.circuits import Circuits, uplinks
 from rdcnlab.scenario.forwarding import MOST_SLOTS, timetable
 from rdcnlab.scenario.network import Network as ScenarioNetwork
 from rdcnlab.scenario.optics import Optics

@@ -79,7 +79,7 @@ class Trunk:
     ports: tuple[str, str]
 
 
-def stations(scenario: Scenario, numbers: Mapping[str, int]) -> dict[str, Station]:
+def stations_of(scenario: Scenario, numbers: Mapping[str, int]) -> dict[str, Station]:
     """Return the stations by host name; `numbers` has the number of each switch."""
     return {
         host.name: Station(host, number, address(number, at), _mac(number + 1), at)
@@ -97,10 +97,10 @@ def lines_and_trunks(scenario: Scenario, numbers: Mapping[str, int]) -> tuple[tu
     network = scenario.network
     names = list(numbers)
     trunks: dict[tuple[object, ...], Trunk] = {}
-    found: list[Line] = []
+    lines: list[Line] = []
     for link in network.links:
         if link.between is None:
-            found.append(Line(len(found), link.name, numbers[link.at or ONLY_SWITCH], link))
+            lines.append(Line(len(lines), link.name, numbers[link.at or ONLY_SWITCH], link))
             continue
         ends = (numbers[link.between[0]], numbers[link.between[1]])
         # a switch of another kind than ocs has a port for each of its links, so a link has a cable of its own; and
@@ -111,6 +111,6 @@ def lines_and_trunks(scenario: Scenario, numbers: Mapping[str, int]) -> tuple[tu
         port_at = dict(zip(trunk.switches, trunk.ports, strict=True))
         for end in ends:
             name = names[end]
-            line = Line(len(found), f"{link.name}@{name}", end, link, port_at[end], network.node(name).optical)
-            found.append(line)
-    return tuple(found), tuple(trunks.values())
+            optical = network.node(name).optical
+            lines.append(Line(len(lines), f"{link.name}@{name}", end, link, port_at[end], optical))
+    return tuple(lines), tuple(trunks.values())

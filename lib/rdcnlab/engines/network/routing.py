@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from rdcnlab.engines.network.circuits import Circuits
 from rdcnlab.engines.network.multipath import by_one_rack, k_shortest, uniform_cost
 from rdcnlab.engines.network.tables import Routed, Table, direct_table, distances, straight, table_of
-from rdcnlab.scenario.circuits import Circuits
 from rdcnlab.scenario.optics import Optics
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from rdcnlab.scenario.circuits import Circuits
+from rdcnlab.engines.network.circuits import Circuits
 
 #: The uplink of each slot, None to wait.
 Links = tuple[str | None, ...]

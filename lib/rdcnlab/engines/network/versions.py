@@ -9,7 +9,6 @@ from itertools import pairwise
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.forwarding import Entry
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import Scenario
 
 #: How a class handles versions: it writes none; at the first switch of a way it writes its own; at later switches it
 #: writes its own if that is newer than the packet's.
@@ -18,18 +17,13 @@ NONE, WRITE, RAISE = 0, 1, 2
 HOLD_US = 1000
 
 
-def uses_nuftcp(scenario: Scenario) -> bool:
-    """Return whether a flow has NUFTCP: then switches write versions, and receivers hold duplicate ACKs."""
-    return any(flow.cc == "nuftcp" for flow in scenario.flows)
-
-
 def versions_of(network: Network, entry: Entry, switch: int) -> int:
     """Return how the class of a way handles versions at a switch.
 
     It writes them if its rule changes there and one of its flows has NUFTCP.
     """
     way = entry.way
-    if len(entry.durations) < 2 or all(network.scenario.traffic[flow].cc != "nuftcp" for flow, _ in way.flows):
+    if len(entry.durations) < 2 or all(network.traffic.all[flow].cc != "nuftcp" for flow, _ in way.flows):
         return NONE
     # the first whose rule changes, not the first of the way
     changes = [index for index in way.route.switches if index in way.steps and not way.steps[index].static]

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 from pathlib import Path
 from typing import Any
 
 from rdcnlab.engines import Builds, Engine, Outcome, Progress
+from rdcnlab.engines.network import Network, compile_network
 from rdcnlab.engines.ns3 import build, check, identity, observe, plan, process
-from rdcnlab.scenario import Scenario
 
 __all__ = ["Ns3Engine"]
 
@@ -22,22 +23,26 @@ class Ns3Engine(Engine):
     #: 4200 s.
     wall_limit_s = 14_400.0
 
-    def identity(self, scenario: Scenario) -> str:
-        """Return the hash of models, plan and the code that reads the results; see `rdcnlab.engines.Engine`."""
-        check.check(scenario)
-        return identity.identity(scenario)
+    @functools.cached_property
+    def network(self) -> Network:
+        """The compiled network, which this engine can run."""
+        check.check(self.scenario)
+        return compile_network(self.scenario, several_addresses=False)
 
-    def prepare(self, scenario: Scenario, progress: Progress | None = None) -> None:
+    def identity(self) -> str:
+        """Return the hash of models, plan and the code that reads the results; see `rdcnlab.engines.Engine`."""
+        return identity.identity(self.network)
+
+    def prepare(self, progress: Progress | None = None) -> None:
         """Raise an error if the scenario cannot run, and compile the models if they are missing."""
-        check.check(scenario)
+        self.network  # noqa: B018  (an error if the scenario cannot run)
         build.make(progress)
 
-    def run(self, scenario: Scenario, directory: Path, *, core: int | None, wall_limit_s: float) -> Outcome:
+    def run(self, directory: Path, *, core: int | None, wall_limit_s: float) -> Outcome:
         """Run a scenario; see `rdcnlab.engines.Engine`."""
-        check.check(scenario)
-        models = build.make()
-        report = process.run(models, plan.compile_plan(scenario), directory, core=core, wall_limit_s=wall_limit_s)
-        tables = observe.tables(scenario, directory, report["flows"])
+        network, models = self.network, build.make()
+        report = process.run(models, plan.compile_plan(network), directory, core=core, wall_limit_s=wall_limit_s)
+        tables = observe.tables(network, directory, report["flows"])
         provenance: dict[str, Any] = {
             "engine": self.name,
             "ns3": models.wheel.version,
@@ -55,10 +60,10 @@ class Ns3Engine(Engine):
             trace.unlink()  # the tables contain their data
         return Outcome(tables, provenance)
 
-    def facts(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
+    def facts(self) -> dict[str, str]:
         """Return the id of the compiled models; see `rdcnlab.engines.Engine`."""
         return {"ns-3": build.identity()}
 
-    def builds(self, scenario: Scenario) -> Builds:  # noqa: ARG002
+    def builds(self) -> Builds:
         """Return the compiled models; see `rdcnlab.engines.Engine`."""
         return Builds((build.make().library.parent,), {build.COMPILER: build.compiler()})

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import NS_PER_S, RATE, SIZE
 from rdcnlab.scenario import Link, Network, Port, Scenario, Transport, application
@@ -50,7 +49,6 @@ def check(scenario: Scenario) -> None:
     problems = [problem for error in _refused(scenario) for problem in error.problems]
     if problems:
         raise InputError(*problems)
-    compile_network(scenario)
 
 
 def _refused(scenario: Scenario) -> Iterator[InputError]:

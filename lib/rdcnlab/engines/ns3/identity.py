@@ -7,17 +7,18 @@ import functools
 
 from rdcnlab.engines import fingerprint
 from rdcnlab.engines.builds import hashed
+from rdcnlab.engines.network import Network
 from rdcnlab.engines.ns3 import build, plan
 from rdcnlab.engines.ns3.process import WORLD
-from rdcnlab.scenario import Scenario, canonical_json
+from rdcnlab.scenario import canonical_json
 
 #: First module of the code that reads a run.
 _READER = "rdcnlab.engines.ns3.observe"
 
 
-def identity(scenario: Scenario) -> str:
-    """Return the hash of everything that the tables of a scenario depend on."""
-    return hashed([build.identity(), canonical_json(plan.compile_plan(scenario)), _code()])
+def identity(network: Network) -> str:
+    """Return the hash of everything that the tables of a run depend on."""
+    return hashed([build.identity(), canonical_json(plan.compile_plan(network)), _code()])
 
 
 @functools.cache

@@ -13,14 +13,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rdcnlab.engines import observation
-from rdcnlab.engines.network import compile_network
-from rdcnlab.engines.network.flows import is_timed
+from rdcnlab.engines.network import Network, Traffic
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.engines.ns3.plan import segment
 from rdcnlab.engines.observation import Records
 from rdcnlab.engines.observation.numbering import SNAPSHOTS, STANDING, counts
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import Flow, Scenario, application
+from rdcnlab.scenario import Flow
 
 SECOND = 1e9
 #: Fields of each file of records, as in ``models/records.h``.
@@ -44,7 +43,7 @@ COUNTERS = {
 }
 
 
-def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]]) -> dict[str, pa.Table]:
+def tables(network: Network, directory: Path, results: Sequence[dict[str, int]]) -> dict[str, pa.Table]:
     """Return the tables of a run from its directory and the results of its flows.
 
     Raises
@@ -53,7 +52,6 @@ def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]])
         A file has unexpected content.
     """
     seen = {name: read(directory / f"{name}.records", fields) for name, fields in FIELDS.items()}
-    network = compile_network(scenario)
     slots = seen["slots"]
     records = Records(
         slots=slots[~np.isin(slots["class"], network.turning)],
@@ -68,17 +66,17 @@ def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]])
         counted_marks=counts(directory, "marked"),
         standing=counts(directory, "left", STANDING, ".standing"),
         snapshots=counts(directory, "left", SNAPSHOTS, ".seen"),
-        counters=counters(scenario, found),
+        counters=counters(network, results),
     )
-    return observation.tables(network, records, flows(scenario, found))
+    return observation.tables(network, records, flows(network, results))
 
 
-def counters(scenario: Scenario, found: Sequence[dict[str, int]]) -> dict[str, dict[str, int]]:
+def counters(network: Network, results: Sequence[dict[str, int]]) -> dict[str, dict[str, int]]:
     """Return the counters of the receivers of flows, by host, with the names of our kernel; zeros are left out."""
     counted: dict[str, dict[str, int]] = {}
-    if not scenario.probes.counters:
+    if not network.probes.counters:
         return counted
-    for flow, row in zip(scenario.flows, found, strict=True):
+    for flow, row in zip(network.traffic.flows, results, strict=True):
         here = counted.setdefault(flow.dst, {})
         for name, field in COUNTERS.items():
             if row[field]:
@@ -95,19 +93,19 @@ def read(path: Path, fields: Sequence[str]) -> NDArray[Any]:
     return np.frombuffer(raw, kind)
 
 
-def sent_s(scenario: Scenario, flow: Flow, start: int | None, end: int) -> float | None:
+def sent_s(traffic: Traffic, flow: Flow, start: int | None, end: int) -> float | None:
     """Return when a flow of datagrams was sent, or the end of the run if that comes first, in s; None for others."""
-    if start is None or start >= end or not is_timed(scenario, flow):
+    if start is None or start >= end or not traffic.is_timed(flow):
         return None
-    return min(start + application.sending_ns(scenario, flow), end) / SECOND
+    return min(start + traffic.sending[flow.name], end) / SECOND
 
 
-def flows(scenario: Scenario, found: Sequence[dict[str, int]]) -> pd.DataFrame:
+def flows(network: Network, results: Sequence[dict[str, int]]) -> pd.DataFrame:
     """Return the table ``flows``, with the payload of a segment as ``mss_B``."""
     rows = []
-    awaited = [row["end_ns"] for flow, row in zip(scenario.flows, found, strict=True) if flow.is_tcp]
-    end_of_run = max(awaited) - START_NS if awaited and min(awaited) >= 0 else scenario.limit
-    for flow, row in zip(scenario.flows, found, strict=True):
+    awaited = [row["end_ns"] for flow, row in zip(network.traffic.flows, results, strict=True) if flow.is_tcp]
+    end_of_run = max(awaited) - START_NS if awaited and min(awaited) >= 0 else network.limit
+    for flow, row in zip(network.traffic.flows, results, strict=True):
         tcp = flow.is_tcp
         done = row["end_ns"] >= 0
         start = row["start_ns"] - START_NS if row["start_ns"] >= 0 else None
@@ -118,15 +116,15 @@ def flows(scenario: Scenario, found: Sequence[dict[str, int]]) -> pd.DataFrame:
                 "src": flow.src,
                 "dst": flow.dst,
                 "cc": flow.cc,
-                "size_B": scenario.total_B(flow),
+                "size_B": network.traffic.sizes[flow.name],
                 "start_s": None if start is None else start / SECOND,
-                "end_s": end / SECOND if done else sent_s(scenario, flow, start, end_of_run),
+                "end_s": end / SECOND if done else sent_s(network.traffic, flow, start, end_of_run),
                 "fct_s": (end - (start or 0)) / SECOND if done else None,
-                "finished": done if tcp else row["received_B"] == scenario.total_B(flow),
+                "finished": done if tcp else row["received_B"] == network.traffic.sizes[flow.name],
                 "received_B": row["received_B"],
                 "retransmits": row["retransmits"] if tcp else None,
                 "timeouts": row["timeouts"] if tcp else None,
-                "mss_B": segment(scenario),
+                "mss_B": segment(network),
             }
         )
     return pd.DataFrame(rows)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
-from rdcnlab.engines.network import Network, compile_network, ocs
-from rdcnlab.engines.network.flows import connect_ns, payload
+from rdcnlab.engines.network import Network, ocs
 from rdcnlab.engines.network.numbers import FIRST_PORT, START_NS
-from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
+from rdcnlab.engines.network.versions import HOLD_US
 from rdcnlab.engines.ns3.check import VARIANTS
 from rdcnlab.fields.units import NS_PER_S
-from rdcnlab.scenario import Flow, Host, Scenario, Transport
+from rdcnlab.scenario import Flow, Host, Transport
+from rdcnlab.scenario.application import payload
 from rdcnlab.scenario.flow import NEED_ECN, TCP_HEADERS
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 
@@ -30,29 +30,28 @@ PACKET_MEMORY = 885
 DEFAULTS = {"factor": 150, "weight": 20, "quiet": 10}
 
 
-def compile_plan(scenario: Scenario) -> dict[str, Any]:
-    """Translate a scenario that `rdcnlab.engines.ns3.check` accepts into a plan.
+def compile_plan(network: Network) -> dict[str, Any]:
+    """Translate a network whose scenario `rdcnlab.engines.ns3.check` accepts into a plan.
 
     Returns
     -------
     dict
         Plain data for JSON; in ns, bit/s and bytes. Times count from the simulator's own start.
     """
-    network = compile_network(scenario)
     return {
         "start": START_NS,
-        "limit": START_NS + scenario.limit,
-        "seed": scenario.seed,
+        "limit": START_NS + network.limit,
+        "seed": network.seed,
         "mtu": network.mtu,
-        "ports": [FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1],
-        "packets": scenario.probes.packets,
+        "ports": [FIRST_PORT, FIRST_PORT + len(network.traffic.flows) - 1],
+        "packets": network.probes.packets,
         "count": {
-            "links": [line.number for line in network.lines if line.link.name in scenario.probes.count],
-            "bin": scenario.probes.bin,
-            "instants": scenario.snapshots(),
+            "links": [line.number for line in network.lines if line.link.name in network.probes.count],
+            "bin": network.probes.bin,
+            "instants": list(network.snapshots),
         },
-        "acks": scenario.probes.tcp != "none",
-        "transport": _transport(scenario),
+        "acks": network.probes.tcp != "none",
+        "transport": _transport(network),
         "hosts": [
             {
                 "name": station.label,
@@ -65,7 +64,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
         "switches": [_device(network, number) for number in range(len(network.switches))],
         "cables": [{"switches": list(trunk.switches), "ports": list(trunk.ports)} for trunk in network.trunks],
         "flows": _flows(network),
-        **({"nuftcp": _nuftcp(scenario.transport)} if uses_nuftcp(scenario) else {}),
+        **({"nuftcp": _nuftcp(network.transport)} if network.traffic.uses_nuftcp else {}),
     }
 
 
@@ -88,18 +87,18 @@ def _nuftcp(given: Transport) -> dict[str, int]:
 def _line(host: Host, network: Network) -> dict[str, int]:
     """Return a host's own queue and line; a token bucket has the values of `inside.topology.bucket`."""
     mtu, overhead, queue = network.mtu, network.overhead, host.queue
-    found = {"rate": host.rate, "overhead": overhead - ETHERNET_HEADER, "packets": 0, "memory": 0}
-    if network.scenario.network.ends == "exact":
+    words = {"rate": host.rate, "overhead": overhead - ETHERNET_HEADER, "packets": 0, "memory": 0}
+    if network.ends == "exact":
         limit = queue.bytes or queue.packets or 0
-        return {**found, "depth": 0, "limit": limit, "packets": int(queue.bytes is None), "memory": host.nic_buffer}
+        return {**words, "depth": 0, "limit": limit, "packets": int(queue.bytes is None), "memory": host.nic_buffer}
     burst = mtu + overhead + host.nic_buffer + host.rate * 128 // (8 * 10**9) + 16
     # tc keeps the depth as time, in ticks of 64 ns
-    return {**found, "depth": burst * 8 * 10**9 // host.rate // 64 * 64, "limit": queue.in_bytes(mtu)}
+    return {**words, "depth": burst * 8 * 10**9 // host.rate // 64 * 64, "limit": queue.in_bytes(mtu)}
 
 
-def segment(scenario: Scenario) -> int:
+def segment(network: Network) -> int:
     """Return the payload of a full packet of TCP in bytes."""
-    return scenario.network.mtu - TCP_HEADERS + (0 if scenario.transport.timestamps else TIMESTAMPS)
+    return network.mtu - TCP_HEADERS + (0 if network.transport.timestamps else TIMESTAMPS)
 
 
 def _device(network: Network, switch: int) -> dict[str, Any]:
@@ -122,8 +121,8 @@ def _device(network: Network, switch: int) -> dict[str, Any]:
     return {**device, "rules": rules}
 
 
-def _transport(scenario: Scenario) -> dict[str, int]:
-    given, size = scenario.transport, segment(scenario)
+def _transport(network: Network) -> dict[str, int]:
+    given, size = network.transport, segment(network)
     return {
         "segment": size,
         "receive": max(given.rmem[2] * size // (size + PACKET_MEMORY), 2 * size),
@@ -140,40 +139,40 @@ def _transport(scenario: Scenario) -> dict[str, int]:
 
 
 def _flows(network: Network) -> list[dict[str, Any]]:
-    scenario = network.scenario
-    ahead = connect_ns(scenario)
-    found = []
-    for flow, start in zip(scenario.flows, scenario.start_times(), strict=True):
+    traffic = network.traffic
+    ahead = traffic.connect_ns
+    flows = []
+    for flow, start in zip(traffic.flows, traffic.starts, strict=True):
         one: dict[str, Any] = {
             "protocol": flow.protocol,
             "source": network.stations[flow.src].number,
             "sink": network.stations[flow.dst].number,
             "port": network.ports[flow.name],
-            "size": scenario.total_B(flow),
+            "size": traffic.sizes[flow.name],
             "start": START_NS + start,
         }
         if flow.protocol == "udp":
             one |= {
                 "payload": payload(flow, network.mtu),
                 "burst": flow.burst or 1,
-                "interval": interval_ns(scenario, flow),
+                "interval": interval_ns(network, flow),
             }
         else:
             one |= {
                 "connect": ahead.get(flow.name, -1),
                 "requested": int(flow.initiator == "dst"),
                 "variant": VARIANTS[flow.cc or ""],
-                "ecn": int(_uses_ecn(scenario, flow)),
+                "ecn": int(_uses_ecn(network, flow)),
             }
-        found.append(one)
-    return found
+        flows.append(one)
+    return flows
 
 
-def interval_ns(scenario: Scenario, flow: Flow) -> int:
+def interval_ns(network: Network, flow: Flow) -> int:
     """Return the ns between two bursts, or two datagrams of a rate; `rdcnlab.engines.ns3.check` refuses fractions."""
-    return flow.interval or payload(flow, scenario.network.mtu) * 8 * NS_PER_S // (flow.rate or 1)
+    return flow.interval or payload(flow, network.mtu) * 8 * NS_PER_S // (flow.rate or 1)
 
 
-def _uses_ecn(scenario: Scenario, flow: Flow) -> bool:
-    asked = scenario.transport.ecn
+def _uses_ecn(network: Network, flow: Flow) -> bool:
+    asked = network.transport.ecn
     return flow.cc in NEED_ECN if asked is None else asked

@@ -23,7 +23,7 @@ DROPS = {
 def _repeats(numbering: Numbering, acked: NDArray[Any]) -> pd.DataFrame:
     """Return the runs of ACKs of each flow that acknowledge nothing new: the time of the first ACK, and the length."""
     parts = []
-    for number, flow in enumerate(numbering.scenario.flows):
+    for number, flow in enumerate(numbering.traffic.flows):
         of = acked[acked["flow"] == number]
         new = of["bytes"] > 0
         begins = np.flatnonzero(~new & np.concatenate(([True], new[:-1]))) if len(of) else np.empty(0, np.int64)
@@ -79,7 +79,7 @@ def table(numbering: Numbering, records: Records) -> pd.DataFrame:
         pd.DataFrame({"t_ns": records.discarded["time"], "event": "discard", "link": None, "flow": None, "value": 1}),
         pd.DataFrame(list(records.reports), columns=["t_ns", "event", "link", "flow", "value"]),
     ]
-    if numbering.scenario.probes.acks:
+    if numbering.probes.acks:
         parts.append(_repeats(numbering, acked(numbering, records.acks)))
     if records.counters:
         parts.append(_counters(numbering, records.counters))
@@ -87,7 +87,7 @@ def table(numbering: Numbering, records: Records) -> pd.DataFrame:
         parts.append(_captured(numbering, records.captured))
     if len(records.snapshots):
         parts.append(_snapshots(numbering, records.snapshots))
-    if numbering.scenario.probes.packets:
+    if numbering.probes.packets:
         packets = {"enqueue": records.arrivals, "dequeue": records.departures, "mark": records.marked}
         parts += [_packets(numbering, event, found) for event, found in packets.items()]
     frame = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
@@ -100,7 +100,7 @@ def _counters(numbering: Numbering, counters: Mapping[str, Mapping[str, int]]) -
     rows = [(host, name, value) for host, of in counters.items() for name, value in sorted(of.items())]
     return pd.DataFrame(
         {
-            "t_ns": numbering.scenario.limit,
+            "t_ns": numbering.limit,
             "event": [f"counter {name}" for _, name, _ in rows],
             "link": [host for host, _, _ in rows],
             "flow": None,
@@ -124,7 +124,7 @@ def _snapshots(numbering: Numbering, found: NDArray[Any]) -> pd.DataFrame:
 
 def _captured(numbering: Numbering, found: NDArray[Any]) -> pd.DataFrame:
     """Return one event for each captured packet of a flow; the port of the flow is that of its receiver."""
-    flows = [flow.name for flow in numbering.scenario.flows]
+    flows = [flow.name for flow in numbering.traffic.flows]
     numbers = np.column_stack([found[port].astype(np.int64) - numbering.first_port for port in ("dport", "sport")])
     ours = (numbers >= 0) & (numbers < len(flows))
     flow = np.where(ours[:, 0], numbers[:, 0], numbers[:, 1])
@@ -132,7 +132,7 @@ def _captured(numbering: Numbering, found: NDArray[Any]) -> pd.DataFrame:
         {
             "t_ns": found["time"],
             "event": np.where(found["leaves"], "capture_out", "capture_in"),
-            "link": np.array(numbering.scenario.probes.capture, dtype=object)[found["host"]],
+            "link": np.array(numbering.probes.capture, dtype=object)[found["host"]],
             "flow": np.array(flows, dtype=object)[np.clip(flow, 0, len(flows) - 1)],
             "value": found["len"].astype(np.int64),
         }

@@ -16,16 +16,16 @@ FOLDS = {
 
 def folded(numbering: Numbering, frame: pd.DataFrame, how: dict[str, str]) -> pd.DataFrame:
     """Return a table with its bins modulo `Probes.fold`; unchanged if the scenario has no fold."""
-    probes = numbering.scenario.probes
+    probes = numbering.probes
     if probes.fold is None:
         return frame
-    spans = (numbering.scenario.limit - probes.fold_from) // probes.fold
+    spans = (numbering.limit - probes.fold_from) // probes.fold
     count, first = probes.fold // probes.bin, probes.fold_from // probes.bin
     kept = frame[(frame["bin"] >= first) & (frame["bin"] < first + spans * count)]
     kept = kept.assign(bin=(kept["bin"] - first) % count)
     keys = [name for name in frame.columns if name not in how]
-    found = kept.groupby(keys).agg({name: "sum" if kind == "mean" else kind for name, kind in how.items()})
+    sums = kept.groupby(keys).agg({name: "sum" if kind == "mean" else kind for name, kind in how.items()})
     for name, kind in how.items():
         if kind == "mean":
-            found[name] /= spans
-    return found.reset_index()[list(frame.columns)]
+            sums[name] /= spans
+    return sums.reset_index()[list(frame.columns)]

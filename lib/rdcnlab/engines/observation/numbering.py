@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdcnlab.engines.network import Network
+from rdcnlab.engines.network import Network, Traffic
 from rdcnlab.engines.network.numbers import CARD_LINK, FIRST_PORT, LAST_LINK, PORT_LINK, TARGET
-from rdcnlab.scenario import BYPASS, DARK, Port, Scenario
+from rdcnlab.scenario import BYPASS, DARK, Port, Probes
 
 #: Counts of packets, as ``inside/tools/tally.c`` writes them.
 COUNTED = np.dtype(
@@ -35,8 +35,12 @@ class Numbering:
 
     Parameters
     ----------
-    scenario : Scenario
-        The scenario that was run.
+    traffic : Traffic
+        What the hosts sent.
+    probes : Probes
+        What was recorded.
+    limit : int
+        The length of the run in ns.
     lines : mapping of int to str
         Names of the lines inside the network, by the ``link`` of records.
     last_line : int
@@ -55,6 +59,8 @@ class Numbering:
         The smallest ``link`` of a line from a host to its switch; all numbers from there to `ports` are such lines.
     receivers, senders : sequence of str
         The names of the line to the receiver, and of the line from the sender, for each flow.
+    stamped : sequence of bool
+        Whether packets of each flow have time stamps of TCP, if they are of TCP.
     ends : mapping of int to str
         Names of the lines to hosts that have several lines, by the ``class`` of records.
     listed : sequence of str
@@ -63,7 +69,9 @@ class Numbering:
         Bytes that a frame needs on the wire in addition to its IP packet.
     """
 
-    scenario: Scenario
+    traffic: Traffic
+    probes: Probes
+    limit: int
     lines: Mapping[int, str]
     last_line: int
     ports: int
@@ -75,6 +83,7 @@ class Numbering:
     cards: int
     receivers: Sequence[str]
     senders: Sequence[str]
+    stamped: Sequence[bool]
     ends: Mapping[int, str]
     listed: Sequence[str]
     overhead: int
@@ -82,9 +91,11 @@ class Numbering:
     @classmethod
     def of(cls, network: Network) -> Numbering:
         """Return how to read the records of a run."""
-        scenario, classes = network.scenario, network.classes
+        classes, every = network.classes, network.traffic.all
         return cls(
-            scenario=scenario,
+            traffic=network.traffic,
+            probes=network.probes,
+            limit=network.limit,
             lines=network.places,
             last_line=LAST_LINK,
             ports=PORT_LINK,
@@ -94,8 +105,9 @@ class Numbering:
             queued={number: schedule.name for number, schedule in classes.queued.items()},
             first_port=FIRST_PORT,
             cards=CARD_LINK,
-            receivers=[network.ports_to_hosts[flow.dst] for flow in scenario.traffic],
-            senders=[network.host_sides[flow.src] for flow in scenario.traffic],
+            receivers=[network.ports_to_hosts[flow.dst] for flow in every],
+            senders=[network.host_sides[flow.src] for flow in every],
+            stamped=[all(network.transport_of(end).timestamps for end in (flow.src, flow.dst)) for flow in every],
             ends={number: network.ports_to_hosts[name] for name, number in classes.ends.items()},
             listed=[network.ports_to_hosts[host] for host in _listed(network)],
             overhead=network.overhead,
@@ -139,19 +151,19 @@ class Numbering:
 
     def names(self, packets: NDArray[Any]) -> NDArray[Any]:
         """Return the name of each record's flow."""
-        return np.array([flow.name for flow in self.scenario.traffic], dtype=object)[self.flow(packets)]
+        return np.array([flow.name for flow in self.traffic.all], dtype=object)[self.flow(packets)]
 
     def ours(self, packets: NDArray[Any]) -> NDArray[Any]:
         """Return the records of data packets; records of ACKs are in the input if ACKs share a queue with data."""
-        last = self.first_port + len(self.scenario.traffic)
+        last = self.first_port + len(self.traffic.all)
         return packets[(packets["dport"] >= self.first_port) & (packets["dport"] < last)]
 
     def connections(self, acks: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield the ACKs of each connection, or of each subflow, with the number of its flow."""
         order = np.argsort(acks["dport"], kind="stable")
         ports = acks["dport"][order].astype(np.int64)
-        ends = np.searchsorted(ports, self.first_port + np.arange(len(self.scenario.flows) + 1))
-        for number, flow in enumerate(self.scenario.flows):
+        ends = np.searchsorted(ports, self.first_port + np.arange(len(self.traffic.flows) + 1))
+        for number, flow in enumerate(self.traffic.flows):
             of = acks[order[ends[number] : ends[number + 1]]]
             if flow.protocol == "mptcp":
                 for cookie in np.unique(of["sock_cookie"]):
@@ -234,10 +246,10 @@ def counts(directory: Path, name: str, kind: np.dtype[Any] = COUNTED, ending: st
 
 def _listed(network: Network) -> list[str]:
     """Return the receivers whose ports the table ``queues`` lists."""
-    scenario, hosts = network.scenario, [station.host for station in network.stations.values()]
-    if scenario.probes.count:
+    probes, hosts = network.probes, [station.host for station in network.stations.values()]
+    if probes.count:
         return []  # their packets are not recorded
     of_several = network.classes.ends
-    stated = {host.name for host in hosts if scenario.probes.ports or host.port != Port() or host.name in of_several}
-    receivers = dict.fromkeys(flow.dst for flow in scenario.traffic)
-    return [line.name for name in receivers for line in scenario.network.lines_of(name) if line.name in stated]
+    stated = {host.name for host in hosts if probes.ports or host.port != Port() or host.name in of_several}
+    receivers = dict.fromkeys(flow.dst for flow in network.traffic.all)
+    return [line.name for name in receivers for line in network.machines[name].stations if line.name in stated]

@@ -18,8 +18,8 @@ ON_THE_LINE = (7, 8)
 
 def table(numbering: Numbering, records: Records) -> pd.DataFrame:
     """Return the table ``queues`` of `rdcnlab.engines.schema`."""
-    width = numbering.scenario.probes.bin
-    if numbering.scenario.probes.count:
+    width = numbering.probes.bin
+    if numbering.probes.count:
         return _of_counts(numbering, records)
     dropped = _at_queues(records.dropped)
     parts = []
@@ -57,12 +57,12 @@ def table(numbering: Numbering, records: Records) -> pd.DataFrame:
 
 def _of_counts(numbering: Numbering, records: Records) -> pd.DataFrame:
     """Return the table of the links of `Probes.count`, whose departures and marks were counted in bins."""
-    width = numbering.scenario.probes.bin
+    width = numbering.probes.bin
     dropped = _at_queues(records.dropped)
     parts = []
     for number, name in numbering.lines.items():
         # both ends of a link between two switches are counted
-        if name.partition("@")[0] not in numbering.scenario.probes.count:
+        if name.partition("@")[0] not in numbering.probes.count:
             continue
         here = records.standing[records.standing["link"] == number]
         part = pd.DataFrame({"mean_B": here["area"] / width, "max_B": here["most"]}, index=here["bin"].astype(np.int64))

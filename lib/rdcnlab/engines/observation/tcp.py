@@ -18,9 +18,9 @@ def table(numbering: Numbering, acks: NDArray[Any], flows: pd.DataFrame) -> pd.D
         {name: acks[name].astype(np.int64) for name in ("time", "dport", "snd_cwnd", "ssthresh", "srtt")}
     )
     frame = frame[frame["time"] >= 0]
-    if numbering.scenario.probes.tcp == "bin":
+    if numbering.probes.tcp == "bin":
         # Records are ordered by time, so the last record of each flow and bin is kept.
-        key = frame["time"] // numbering.scenario.probes.bin * 2**20 + frame["dport"]
+        key = frame["time"] // numbering.probes.bin * 2**20 + frame["dport"]
         frame = frame[~key.duplicated(keep="last").to_numpy()]
     frame = frame.assign(flow=numbering.names(frame.to_records(index=False)))
     mss = frame["flow"].map(dict(zip(flows["flow"], flows["mss_B"], strict=True)))

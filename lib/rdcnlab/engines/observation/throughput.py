@@ -22,7 +22,7 @@ def acked(numbering: Numbering, acks: NDArray[Any]) -> NDArray[Any]:
     """
     kind = np.dtype([("time", "<i8"), ("flow", "<i8"), ("bytes", "<i8")])
     parts = [np.empty(0, kind)]
-    for number, of in numbering.connections(acks) if numbering.scenario.probes.acks else ():
+    for number, of in numbering.connections(acks) if numbering.probes.acks else ():
         part = np.empty(max(len(of) - 1, 0), kind)
         before: NDArray[np.int64] = of["snd_una"].astype(np.int64)
         # sequence numbers have 32 bits
@@ -47,7 +47,7 @@ def counted(numbering: Numbering, counts: NDArray[Any]) -> pd.DataFrame:
     )
     # the order of `table`
     ends = {name: index for index, name in enumerate(numbering.lines.values())}
-    flows = {flow.name: number for number, flow in enumerate(numbering.scenario.traffic)}
+    flows = {flow.name: number for number, flow in enumerate(numbering.traffic.all)}
     order = np.lexsort((frame["flow"].map(flows), frame["where"].map(ends), frame["bin"]))
     return frame.iloc[order].reset_index(drop=True)
 
@@ -60,21 +60,17 @@ def table(numbering: Numbering, dequeued: NDArray[Any], acked: NDArray[Any]) -> 
     framed = dequeued["len"].astype(np.int64) + numbering.overhead - ETHERNET_HEADER
     flow = numbering.flow(dequeued)
     # Headers of Ethernet, IPv4 and TCP with time stamps. A packet that is not longer than a SYN has no payload.
-    stamped = [
-        all(numbering.scenario.transport_of(host).timestamps for host in (one.src, one.dst))
-        for one in numbering.scenario.traffic
-    ]
-    tcp = ETHERNET_HEADER + 20 + 20 + np.where(stamped, 12, 0)[flow]
-    udp = np.array([not one.is_tcp for one in numbering.scenario.traffic], dtype=bool)[flow]
+    tcp = ETHERNET_HEADER + 20 + 20 + np.where(numbering.stamped, 12, 0)[flow]
+    udp = np.array([not one.is_tcp for one in numbering.traffic.all], dtype=bool)[flow]
     payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
     payload[~udp & (dequeued["len"] <= ETHERNET_HEADER + 20 + 60)] = 0
     ends = [*numbering.lines.values(), "receiver", "sender", *numbering.ends.values()]
-    flows = [flow.name for flow in numbering.scenario.traffic]
+    flows = [flow.name for flow in numbering.traffic.all]
     receiver = len(numbering.lines)
     index = np.where(inside, dequeued["link"], receiver).astype(np.int64)
     # One number encodes bin, place and flow, so that a single pass counts all.
-    key = (dequeued["time"] // numbering.scenario.probes.bin * len(ends) + index) * len(flows) + flow
-    key_acked = (acked["time"] // numbering.scenario.probes.bin * len(ends) + receiver + 1) * len(flows) + acked["flow"]
+    key = (dequeued["time"] // numbering.probes.bin * len(ends) + index) * len(flows) + flow
+    key_acked = (acked["time"] // numbering.probes.bin * len(ends) + receiver + 1) * len(flows) + acked["flow"]
     keys, sizes = [key, key_acked], [np.where(inside, framed, payload), acked["bytes"]]
     # what passes one line of a host that has several is also counted there, as on a line inside the network
     for place, (_, at_end) in enumerate(numbering.at_ends(dequeued), receiver + 2):

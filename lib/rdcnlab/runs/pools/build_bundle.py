@@ -77,7 +77,7 @@ def pack(scenarios: Iterable[Scenario]) -> BuildBundle:
     if replaced:
         environment["RDCNLAB_ENGINE"] = replaced
     for scenario in scenarios:
-        needed = get_engine(scenario).builds(scenario)
+        needed = get_engine(scenario).builds()
         compilers.update(needed.compilers)
         environment.update(needed.environment)
         for directory in needed.directories:

@@ -273,7 +273,7 @@ class _Running:
         """Give a scenario to a worker. Return False if its engine has no identity: then this error is its result."""
         scenario = self.scenarios[index]
         try:
-            identity = get_engine(scenario).identity(scenario)
+            identity = get_engine(scenario).identity()
         except (RdcnlabError, OSError) as error:
             self.refused.append(Done(index, RunError(str(error))))
             return False

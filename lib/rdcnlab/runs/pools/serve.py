@@ -58,14 +58,14 @@ def run_one(
         The run failed; its log is kept.
     """
     engine = get_engine(scenario)
-    engine.prepare(scenario)
-    engine_identity = engine.identity(scenario)
+    engine.prepare()
+    engine_identity = engine.identity()
     if identity is not None and engine_identity != identity:
         raise OtherEngine(f"the engine has the identity {engine_identity[:16]} instead of {identity[:16]}")
     with store.workspace(run_id(scenario, engine_identity)) as directory:
         inner = directory / "engine"
         inner.mkdir()
-        outcome = engine.run(scenario, inner, core=core, wall_limit_s=wall_limit_s)
+        outcome = engine.run(inner, core=core, wall_limit_s=wall_limit_s)
         return store.put(scenario, engine_identity, outcome, directory)
 
 

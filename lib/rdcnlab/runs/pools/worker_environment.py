@@ -42,7 +42,7 @@ def of_scenario(scenario: Scenario) -> dict[str, str]:
         Something that the identity depends on is missing.
     """
     engine = get_engine(scenario)
-    hashes = {**engine.facts(scenario), "identity": engine.identity(scenario)}
+    hashes = {**engine.facts(), "identity": engine.identity()}
     return general() | {name: value[:_DIGITS] for name, value in hashes.items()}
 
 
@@ -57,7 +57,7 @@ def examine(scenario: Scenario, expected: Environment) -> dict[str, str]:
     values = of_scenario(scenario)
     # with other facts, this would build another kernel than the campaign's
     if values == expected:
-        get_engine(scenario).prepare(scenario)
+        get_engine(scenario).prepare()
     return values
 
 

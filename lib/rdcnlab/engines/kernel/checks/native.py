@@ -13,13 +13,12 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from rdcnlab.engines.kernel.build import Kernel
-from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import Scenario
 
 #: ns before the flows start, in which the listeners become ready.
 LEAD_NS = 300_000_000
@@ -30,15 +29,14 @@ def available() -> bool:
     return os.geteuid() == 0
 
 
-def seconds(kernel: Kernel, scenario: Scenario, core: int) -> float:
-    """Return the wall-clock seconds that a scenario's flows take on the host's kernel, pinned to one core.
+def seconds(kernel: Kernel, plan: Mapping[str, Any], core: int) -> float:
+    """Return the wall-clock seconds that the flows of a plan take on the host's kernel, pinned to one core.
 
     Raises
     ------
     RunError
         A namespace could not be made, or a flow failed.
     """
-    plan = compile_plan(scenario)
     with _namespaces(plan["hosts"]) as pids, tempfile.TemporaryDirectory() as name:
         # all processes use the same clock, CLOCK_MONOTONIC
         start = time.monotonic_ns() + LEAD_NS

@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 from rdcnlab.engines.network.numbers import DATE_NS
 from rdcnlab.engines.observation.numbering import CAPTURED
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import Scenario
+from rdcnlab.scenario import Probes
 from rdcnlab.scenario.captures import packets
 
 #: Place of the ports in a packet: Ethernet header, IPv4 header without options.
 _PORTS = 14 + 20
 
 
-def files(scenario: Scenario, directory: Path) -> dict[str, Path]:
+def files(probes: Probes, directory: Path) -> dict[str, Path]:
     """Return the files of the captures by their names in the run."""
-    return {f"{host}.pcapng": directory / f"{host}.pcapng" for host in scenario.probes.capture}
+    return {f"{host}.pcapng": directory / f"{host}.pcapng" for host in probes.capture}
 
 
-def records(scenario: Scenario, directory: Path) -> NDArray[Any]:
+def records(probes: Probes, directory: Path) -> NDArray[Any]:
     """Return the captured packets of all hosts, in the order of time.
 
     Raises
@@ -36,13 +36,13 @@ def records(scenario: Scenario, directory: Path) -> NDArray[Any]:
     """
     rows = [
         (time, host, ports, length, leaves)
-        for host, path in enumerate(files(scenario, directory).values())
+        for host, path in enumerate(files(probes, directory).values())
         for time, ports, length, leaves in _packets(path)
     ]
-    found = np.array(
+    seen = np.array(
         [(time, host, *ports, length, leaves) for time, host, ports, length, leaves in rows], dtype=CAPTURED
     )
-    return found[np.argsort(found["time"], kind="stable")]
+    return seen[np.argsort(seen["time"], kind="stable")]
 
 
 def _packets(path: Path) -> Iterator[tuple[int, tuple[int, int], int, bool]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rdcnlab.scenario import Scenario
+from rdcnlab.engines.network import Network
 
 #: Reasons of ``ocs`` that the fields of a line or a notification explain wherever they occur.
 STATED = frozenset({"tail", "pool", "red", "dark", "down", "loss", "qdisc", "forged"})
@@ -43,41 +43,41 @@ OF_CORRUPTION = frozenset(
 _OF_HOSTS = frozenset({*IP_DROPS, *SOCKET_DROPS, *SENDING_DROPS}) - OF_BUFFER
 
 
-def decides(scenario: Scenario) -> bool:
+def decides(network: Network) -> bool:
     """Return whether code of the user's runs in the network: programs, a controller, or P4."""
-    nodes = scenario.network.nodes
     return bool(
-        scenario.programs
-        or scenario.switch.program is not None
-        or scenario.switch.controller is not None
-        or any(node.program is not None for node in nodes)
-        or any(flow.protocol == "quic" for flow in scenario.flows)
+        network.traffic.programs
+        or network.switch.program is not None
+        or network.switch.controller is not None
+        or any(node.program is not None for node in network.nodes)
+        or network.traffic.of("quic")
     )
 
 
-def corrupts(scenario: Scenario) -> bool:
+def corrupts(network: Network) -> bool:
     """Return whether any line flips bits."""
-    return any(end.corrupt for end in (*scenario.network.links, *scenario.network.hosts))
+    hosts = (station.host for station in network.stations.values())
+    return any(end.corrupt for end in (*network.links.values(), *hosts))
 
 
-def unexplained_on_lines(scenario: Scenario, dropped: Mapping[str, int]) -> tuple[str, ...]:
+def unexplained_on_lines(network: Network, dropped: Mapping[str, int]) -> tuple[str, ...]:
     """Return the reasons of drops on a line or at a port that no field of a scenario explains."""
     wrong = tuple(reason for reason, count in dropped.items() if count and reason not in STATED)
     # nearly always empty; `decides` looks at all flows, and this is called for every line
-    return tuple(reason for reason in wrong if reason not in CHOSEN) if wrong and decides(scenario) else wrong
+    return tuple(reason for reason in wrong if reason not in CHOSEN) if wrong and decides(network) else wrong
 
 
-def unexplained_in_hosts(scenario: Scenario, counters: Mapping[str, int]) -> tuple[str, ...]:
+def unexplained_in_hosts(network: Network, counters: Mapping[str, int]) -> tuple[str, ...]:
     """Return the counters of a host that no field of a scenario explains.
 
     Parameters
     ----------
-    scenario : Scenario
-        The scenario.
+    network : Network
+        The network that was run.
     counters : mapping of str to int
         The counters that are not zero, by their names.
     """
     wrong = tuple(sorted(_OF_HOSTS & counters.keys()))
-    if not wrong or decides(scenario):
+    if not wrong or decides(network):
         return ()
-    return tuple(name for name in wrong if name not in OF_CORRUPTION) if corrupts(scenario) else wrong
+    return tuple(name for name in wrong if name not in OF_CORRUPTION) if corrupts(network) else wrong

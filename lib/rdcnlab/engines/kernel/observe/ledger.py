@@ -17,7 +17,6 @@ from rdcnlab.engines.network import Network, Station
 from rdcnlab.engines.observation import ledger as observation
 from rdcnlab.engines.observation.ledger import Account
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import Scenario
 
 #: Faults that an error names.
 _MOST = 5
@@ -76,11 +75,11 @@ def _lines(network: Network, devices: Mapping[str, Any]) -> Iterator[Account]:
         for kind, part in (("link", "line"), ("egress", "line"), ("ingress", "line"), ("class", "queue")):
             for key, values in found.get(kind, {}).items():
                 name = names.get(f"{kind} {key}")
-                account = _line(network.scenario, name or f"{device}: {kind} {key}", part, values)
+                account = _line(network, name or f"{device}: {kind} {key}", part, values)
                 # what has no name is a part of the switch, and is listed only if something is wrong with it
                 if name is not None or account.faults:
                     yield account
-        yield _line(network.scenario, names.get("switch", device), "switch", found["switch"][device])
+        yield _line(network, names.get("switch", device), "switch", found["switch"][device])
 
 
 def _names(network: Network, device: str) -> dict[str, str]:
@@ -97,12 +96,12 @@ def _names(network: Network, device: str) -> dict[str, str]:
     return names
 
 
-def _line(scenario: Scenario, place: str, part: str, found: Mapping[str, Any]) -> Account:
+def _line(network: Network, place: str, part: str, found: Mapping[str, Any]) -> Account:
     """Return the account of a line, a queue or a switch from that of the kernel's module."""
     frames = {name: found.get(name, 0) for name in ("entered", "made", "delivered", "ended")}
     waiting = found.get("queued", 0) + found.get("flying", 0)
     dropped = found["drops"]
-    unexplained = explained.unexplained_on_lines(scenario, dropped)
+    unexplained = explained.unexplained_on_lines(network, dropped)
     return Account(place, part, **frames, waiting=waiting, dropped=dropped, unexplained=unexplained)
 
 
@@ -116,7 +115,7 @@ def _host(network: Network, host: str, stations: Sequence[Station], found: count
                 waiting=queue["waiting"], dropped={"queue": queue["dropped"]},
             )  # fmt: skip
     count = found.counters.get
-    wrong = explained.unexplained_in_hosts(network.scenario, found.counters)
+    wrong = explained.unexplained_in_hosts(network, found.counters)
     delivered = count("Ip.InDelivers", 0)
     yield Account(
         host, "host", entered=count("Ip.InReceives", 0), delivered=delivered + count("Ip.ForwDatagrams", 0),
@@ -165,7 +164,7 @@ def _between(network: Network, counted: Counted, hosts: Mapping[str, counters.Ne
         ]
     lost = {name: counted.backlog[name] for name in ("dropped", "unresolved") if counted.backlog[name]}
     named = {"dropped": "backlog", "unresolved": "neighbour unknown"}
-    chosen = ("neighbour unknown",) if explained.decides(network.scenario) else ()
+    chosen = ("neighbour unknown",) if explained.decides(network) else ()
     for name, frames in lost.items():
         reasons = {named[name]: frames}
         wrong = tuple(reason for reason in reasons if reason not in chosen)
@@ -213,12 +212,10 @@ def _frames(account: Mapping[str, Any], name: str) -> int:
 
 def _into_ip(network: Network, hosts: Mapping[str, counters.Network]) -> Iterator[Account]:
     """Yield what passes from a host's devices to its IP, unless the card merges frames or programs send other ones."""
-    if explained.decides(network.scenario):
+    if explained.decides(network):
         return
-    own = {one.name for one in network.scenario.hosts if one.offload}
-    usual = network.scenario.offload.gro
     for host, found in hosts.items():
-        if network.scenario.offload_of(host).gro if host in own else usual:
+        if network.machines[host].offload.gro:
             continue
         came = sum(device.get("rx_packets", 0) for device in found.devices.values())
         other = {

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.scenario import Scenario
+from rdcnlab.engines.network import Traffic
 
 #: A hint is given if a buffer limited a flow in this share of the time in which it had data to send.
 OFTEN = 0.5
@@ -19,18 +19,18 @@ _MOST = 1000
 _CAUSES = {"rwnd_limited_us": "receive_buffer_s", "sndbuf_limited_us": "send_buffer_s"}
 
 
-def limited(scenario: Scenario, directory: Path) -> dict[str, dict[str, float]]:
+def limited(traffic: Traffic, directory: Path) -> dict[str, dict[str, float]]:
     """Return the flows that a buffer limited: by name, the seconds with data to send, and those for each buffer."""
-    names = {flow.name for flow in scenario.flows if flow.is_tcp}
-    found: dict[str, dict[str, float]] = {}
+    names = {flow.name for flow in traffic.flows if flow.is_tcp}
+    flows: dict[str, dict[str, float]] = {}
     for line in (directory / "flows.jsonl").read_text().splitlines():
         row: dict[str, Any] = json.loads(line)
-        if row["flow"] not in names or len(found) >= _MOST or not any(row.get(field) for field in _CAUSES):
+        if row["flow"] not in names or len(flows) >= _MOST or not any(row.get(field) for field in _CAUSES):
             continue
-        found[row["flow"]] = {"busy_s": row["busy_us"] / 1e6} | {
+        flows[row["flow"]] = {"busy_s": row["busy_us"] / 1e6} | {
             name: row[field] / 1e6 for field, name in _CAUSES.items()
         }
-    return found
+    return flows
 
 
 def hint(flows: dict[str, dict[str, float]]) -> str | None:

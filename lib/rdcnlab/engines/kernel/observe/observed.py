@@ -16,21 +16,20 @@ from rdcnlab.engines.kernel.observe import captures, programs
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.trace import FIELDS, NO_MEMORY, attribution, fields, own_queues, records, turns
 from rdcnlab.engines.kernel.traffic import instants, quic
-from rdcnlab.engines.network import Network, compile_network
-from rdcnlab.engines.network.flows import is_timed
+from rdcnlab.engines.network import Network, Traffic
 from rdcnlab.engines.network.numbers import PORTS, START_NS
 from rdcnlab.engines.observation import Numbering, Records, throughput
 from rdcnlab.engines.observation.numbering import SNAPSHOTS, STANDING, counts
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import Scenario
+from rdcnlab.scenario import Probes
 
 SECOND = 1e9
 #: Columns of the flows of a run, for a run that has none.
 FLOWS = [*SCHEMAS["flows"].names, "mss_B"]
 
 
-def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
+def tables(network: Network, directory: Path) -> dict[str, pa.Table]:
     """Return the tables of a run from its directory.
 
     Raises
@@ -38,22 +37,22 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     RunError
         A flow failed, or a file has unexpected content.
     """
-    network = compile_network(scenario)
-    flows = _flows(scenario, directory)
-    offset = records.trace_offset(directory, instants.ready_ns(scenario), START_NS)
+    traffic, switches = network.traffic, switches_of(network)
+    flows = _flows(traffic, directory)
+    offset = records.trace_offset(directory, instants.ready_ns(network), START_NS)
     seen = {
         # which of the traces exist depends on the switch and on the scenario's probes
-        name: records.read(directory, name, offset, fields(scenario, name))
+        name: records.read(directory, name, offset, fields(traffic, name))
         if (directory / f"{name}.trace").exists()
         else records.rows(name)
         for name in FIELDS
     }
     _check_memory(seen["ocs_drop"])
-    seen = switches_of(scenario).observed(directory, seen)
-    if scenario.programs:
+    seen = switches.observed(directory, seen)
+    if traffic.programs:
         end_ns = programs.end_ns(directory)
         seen = {name: attribution.attributed(network, rows[rows["time"] <= end_ns]) for name, rows in seen.items()}
-    if len(scenario.flows) > PORTS:
+    if len(traffic.flows) > PORTS:
         seen = {name: turns.numbered(network, rows, flows) for name, rows in seen.items()}
     counted = Records(
         slots=seen["ocs_slot"],
@@ -64,19 +63,21 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         acks=seen["tcp_probe"],
         retransmissions=seen["tcp_retransmit_skb"],
         discarded=seen["kfree_skb"],
-        reports=switches_of(scenario).reports(directory),
+        reports=switches.reports(directory),
         counted=counts(directory, "ocs_dequeue"),
         counted_marks=counts(directory, "ocs_mark"),
         standing=counts(directory, "ocs_dequeue", STANDING, ".standing"),
         snapshots=counts(directory, "ocs_dequeue", SNAPSHOTS, ".seen"),
-        captured=captures.records(scenario, directory),
-        counters=_counters(scenario, directory),
+        captured=captures.records(network.probes, directory),
+        counters=_counters(network.probes, directory),
         own=own_queues.read(network, directory, offset),
     )
-    if quic.flows(scenario) and "ocs_dequeue" in switches_of(scenario).events:
+    if traffic.of("quic") and "ocs_dequeue" in switches.events:
         _check_programs(network, flows, counted, directory)
-    found = observation.tables(network, counted, flows)
-    return found | {"programs": programs.table(scenario, directory)} if scenario.programs else found
+    made = observation.tables(network, counted, flows)
+    if not traffic.programs:
+        return made
+    return made | {"programs": programs.table(traffic.programs, directory)}
 
 
 def _check_memory(dropped: NDArray[Any]) -> None:
@@ -91,34 +92,34 @@ def _check_memory(dropped: NDArray[Any]) -> None:
         )
 
 
-def _counters(scenario: Scenario, directory: Path) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    if scenario.probes.counters:
-        found = json.loads((directory / "counters.json").read_text())
-    return found
+def _counters(probes: Probes, directory: Path) -> dict[str, dict[str, int]]:
+    counters: dict[str, dict[str, int]] = {}
+    if probes.counters:
+        counters = json.loads((directory / "counters.json").read_text())
+    return counters
 
 
-def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
+def _flows(traffic: Traffic, directory: Path) -> pd.DataFrame:
     seen = {}
     for line in (directory / "flows.jsonl").read_text().splitlines():
         row = json.loads(line)
         seen[row["flow"]] = row
     rows = []
-    for flow in scenario.flows:
+    for flow in traffic.flows:
         row = seen[flow.name]
         if row["error"]:
             words = [row["error"], *_last_words(directory, flow.name)]
             raise RunError(f"flow {flow.name}: {'; '.join(words)}")
         begun, start, end = row["start_ns"] > 0, row["start_ns"] - START_NS, row["end_ns"] - START_NS
-        timed = row["finished"] or (row["end_ns"] > 0 and is_timed(scenario, flow))
-        done = row["finished"] or (flow.protocol == "udp" and row["received_B"] == scenario.total_B(flow))
+        timed = row["finished"] or (row["end_ns"] > 0 and traffic.is_timed(flow))
+        done = row["finished"] or (flow.protocol == "udp" and row["received_B"] == traffic.sizes[flow.name])
         rows.append(
             {
                 "flow": flow.name,
                 "src": flow.src,
                 "dst": flow.dst,
                 "cc": flow.cc,
-                "size_B": scenario.total_B(flow),
+                "size_B": traffic.sizes[flow.name],
                 # None: the flow that it was to come after did not end
                 "start_s": start / SECOND if begun else None,
                 "end_s": end / SECOND if timed else None,
@@ -140,7 +141,7 @@ def _check_programs(network: Network, flows: pd.DataFrame, counted: Records, dir
     acked = throughput.acked(numbering, counted.acks)
     every = throughput.table(numbering, numbering.ours(counted.departures), acked)
     received = every[every["where"] == "receiver"].groupby("flow")["bytes"].sum()
-    for flow in quic.flows(network.scenario):
+    for flow in network.traffic.of("quic"):
         done = bool(flows.set_index("flow").loc[flow.name, "finished"])
         if done and received.get(flow.name, 0) < flow.size:
             words = [f"its client ended after {received.get(flow.name, 0)} of {flow.size} B"]
@@ -149,9 +150,9 @@ def _check_programs(network: Network, flows: pd.DataFrame, counted: Records, dir
 
 def _last_words(directory: Path, flow: str) -> list[str]:
     """Return the last line that each program of a flow printed, if any."""
-    found = []
+    words = []
     for role in quic.ROLES:
         log = directory / f"{flow}.{role}.log"
         lines = log.read_text(errors="replace").split("\n") if log.exists() else []
-        found += [f"{role}: {line[:200]}" for line in [line for line in lines if line.strip()][-1:]]
-    return found
+        words += [f"{role}: {line[:200]}" for line in [line for line in lines if line.strip()][-1:]]
+    return words

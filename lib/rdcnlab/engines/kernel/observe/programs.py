@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from rdcnlab.engines.kernel.traffic.programs import RECORDS
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.engines.schema import schema_of
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.program import Program
 
 #: Directory of a run with the files that programs wrote, by host, and of what they printed, by program.
 KEPT = "programs"
@@ -34,27 +35,27 @@ def end_ns(directory: Path) -> int:
     RunError
         The programs were not ended, so the run is not complete.
     """
-    found = [row["end_ns"] for row in _records(directory) if "limit" in row]
-    if not found:
+    ends = [row["end_ns"] for row in _records(directory) if "limit" in row]
+    if not ends:
         raise RunError("the programs of the run were not ended")
-    return int(found[-1]) - START_NS
+    return int(ends[-1]) - START_NS
 
 
-def files(scenario: Scenario, directory: Path) -> dict[str, Path]:
+def files(programs: Sequence[Program], directory: Path) -> dict[str, Path]:
     """Return what programs printed and wrote, by their names in the run: ``programs/h1.out``, ``programs/h1/log``."""
-    if not scenario.programs:
+    if not programs:
         return {}
     root = directory / KEPT
     return {f"{KEPT}/{path.relative_to(root)}": path for path in sorted(root.rglob("*")) if path.is_file()}
 
 
-def table(scenario: Scenario, directory: Path) -> pa.Table:
+def table(programs: Sequence[Program], directory: Path) -> pa.Table:
     """Return the table ``programs``."""
     records = _records(directory)
     ends = {row["program"]: row for row in records if "status" in row}
     at_limit = any(row.get("limit") for row in records)
     rows = []
-    for number, program in enumerate(scenario.programs):
+    for number, program in enumerate(programs):
         end = ends.get(number)
         by_itself = end is not None and not end["ended"]
         printed = [directory / KEPT / f"{program.name}.{kind}" for kind in ("out", "err")]
@@ -102,11 +103,11 @@ def _digest(paths: list[Path]) -> str:
     return digest.hexdigest()
 
 
-def hint(scenario: Scenario, found: pa.Table) -> str | None:
+def hint(programs: Sequence[Program], ended: pa.Table) -> str | None:
     """Return a sentence about programs that failed or did not end before the limit; None if all did well."""
-    background = {program.name for program in scenario.programs if program.background}
+    background = {program.name for program in programs if program.background}
     words = []
-    for row in found.to_pylist():
+    for row in ended.to_pylist():
         if row["status"]:
             words.append(f"the program {row['program']} ended with status {row['status']}")
         elif row["ended"].startswith("SIG"):

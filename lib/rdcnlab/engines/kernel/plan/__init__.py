@@ -14,18 +14,17 @@ from rdcnlab.engines.kernel.switches import demand
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.trace import own_queues
 from rdcnlab.engines.kernel.traffic import instants, programs, quic
-from rdcnlab.engines.network import compile_network
+from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.numbers import START_NS
-from rdcnlab.scenario import Scenario
 
 
-def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
-    """Translate a scenario into a plan for the guest.
+def compile_plan(network: Network, *, here: bool = True) -> dict[str, Any]:
+    """Translate a network into a plan for the guest.
 
     Parameters
     ----------
-    scenario : Scenario
-        A scenario with engine ``kernel``.
+    network : Network
+        The compiled network of a scenario with engine ``kernel``.
     here : bool
         Whether the plan contains the paths of programs on this machine, which a guest needs. Without them, the programs
         need not exist.
@@ -40,28 +39,27 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     InputError
         The scenario asks for something that this engine cannot do.
     """
-    switches, network = switches_of(scenario), compile_network(scenario)
-    starts = zip(scenario.flows, scenario.start_times(), strict=True)
-    waiting, waited = order(scenario), flows.until_quiet(network)
+    switches, traffic = switches_of(network), network.traffic
+    waiting, waited = order(traffic), flows.until_quiet(network)
     recorded = probes(network, switches) + own_queues.probes(network)
-    hosts = [host(network, network.stations[one.name]) for one in scenario.network.machines]
+    hosts = [host(network, machine) for machine in network.machines.values()]
     for own in hosts:
         if "transport" in own:
             own["transport"] |= switches.sysctls()
     return {
         "hosts": hosts,
         "overhead": network.overhead,
-        "sysctls": sysctls(scenario) | switches.sysctls(),
+        "sysctls": sysctls(network) | switches.sysctls(),
         "memory_sysctls": MEMORY_SYSCTLS,
-        "parameters": parameters(scenario),
+        "parameters": parameters(network),
         "switches": switches.devices(here=here),
         "trunks": [trunk.ports for trunk in network.trunks],
         "probes": recorded,
-        "seed": str(scenario.seed),
+        "seed": str(network.seed),
         "epoch_ns": START_NS,
-        "ready_ns": instants.ready_ns(scenario),
-        "limit_ns": START_NS + scenario.limit,
-        "small": small(scenario),
+        "ready_ns": instants.ready_ns(network),
+        "limit_ns": START_NS + network.limit,
+        "small": small(network),
         "flows": [
             {
                 "src": flow.src,
@@ -71,14 +69,14 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
                 "line": line(network, flow, waited, here=here),
                 **({"order": waiting[flow.name]} if flow.name in waiting else {}),
             }
-            for flow, start in starts
+            for flow, start in zip(traffic.flows, traffic.starts, strict=True)
         ],
-        "files": {quic.files(network.ports[flow.name]): flow.size for flow in quic.flows(scenario)},
-        **({"replays": found} if (found := replays(network)) else {}),
+        "files": {quic.files(network.ports[flow.name]): flow.size for flow in traffic.of("quic")},
+        **({"replays": replayed} if (replayed := replays(network)) else {}),
         "captures": captures(network),
-        "counters": scenario.probes.counters,
-        "memory_kB": quic.memory_kB(scenario)
-        + programs.memory_kB(scenario)
+        "counters": network.probes.counters,
+        "memory_kB": quic.memory_kB(traffic)
+        + programs.memory_kB(traffic.programs)
         + captures_kB(network)
         + memory.memory_kB(network)
         + PROBE_KB * len(recorded),
@@ -90,10 +88,9 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     }
 
 
-def check(scenario: Scenario) -> None:
+def check(network: Network) -> None:
     """Raise InputError if the scenario asks for something that this engine cannot do."""
-    switches_of(scenario).check()
-    quic.check(scenario)
-    programs.check(scenario)
-    flows.check(scenario)
-    compile_network(scenario)
+    switches_of(network).check()
+    quic.check(network.traffic)
+    programs.check(network)
+    flows.check(network.traffic)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.engines.network import Network
-from rdcnlab.engines.network.flows import payload
 from rdcnlab.engines.network.numbers import DATE_NS, START_NS
-from rdcnlab.scenario import BYPASS, DARK, Flow, Scenario, application
+from rdcnlab.scenario import BYPASS, DARK, Flow
+from rdcnlab.scenario.application import payload
 
 #: Room of a capture in packets where programs send, and nobody knows how much. A run that has more ends with an error.
 MOST_CAPTURED = 400_000
@@ -17,7 +17,7 @@ MOST_CAPTURED = 400_000
 def captures(network: Network) -> list[dict[str, Any]]:
     """Return the captures at hosts, with room for as many packets as the flows can cause there."""
     shared = {"packets": _captured(network), "epoch_ns": START_NS, "date_ns": DATE_NS}
-    captured = [network.stations[name] for name in network.scenario.probes.capture]
+    captured = [network.stations[name] for name in network.probes.capture]
     return [
         {
             "host": station.name,
@@ -31,41 +31,39 @@ def captures(network: Network) -> list[dict[str, Any]]:
 
 def captures_kB(network: Network) -> int:  # noqa: N802  (unit)
     """Return the memory of the captures in kB: each packet has a frame of 256 B."""
-    return len(network.scenario.probes.capture) * (_captured(network) * 256 // 1000)
+    return len(network.probes.capture) * (_captured(network) * 256 // 1000)
 
 
 def _captured(network: Network) -> int:
     """Return the packets of one capture: data, half of it again, and an ACK for each."""
     most = _packets(network) * 5 // 2 + 20_000
-    return min(most, MOST_CAPTURED) if network.scenario.programs else most
+    return min(most, MOST_CAPTURED) if network.traffic.programs else most
 
 
 def _packets(network: Network) -> int:
     """Return an upper bound of data packets until the limit, from flow sizes, host rates and schedules."""
-    scenario = network.scenario
+    traffic = network.traffic
     wire = 8e9 * (network.mtu + network.overhead)
     counts: dict[str, int] = {}
-    for (name, sender), flows in _sharing(scenario).items():
+    for (name, sender), flows in _sharing(network).items():
         sizes = [payload(flow, network.mtu) for flow in flows]
         # flows of one host share its line
         frame = min(sizes) + network.overhead
-        line = int(network.rate_of(sender) * scenario.limit * 1.1 / 8e9 / frame)
-        bound = sum(
-            min(application.packets(scenario, flow, size), line) for flow, size in zip(flows, sizes, strict=True)
-        )
+        line = int(network.machines[sender].rate * network.limit * 1.1 / 8e9 / frame)
+        bound = sum(min(traffic.packets[flow.name], line) for flow in flows)
         counts[name] = counts.get(name, 0) + min(bound, line) + 64 * len(flows)
     for name, bits in _carried(network).items():
         if name in counts:
-            bound = int(bits * scenario.limit / wire * 1.1) + 64 * len(scenario.traffic)
+            bound = int(bits * network.limit / wire * 1.1) + 64 * len(traffic.all)
             counts[name] = min(counts[name], bound)
     return sum(counts.values())
 
 
-def _sharing(scenario: Scenario) -> dict[tuple[str, str], list[Flow]]:
+def _sharing(network: Network) -> dict[tuple[str, str], list[Flow]]:
     """Return the flows by the names of their schedule, which is empty without a schedule, and of their sender."""
     sharing: dict[tuple[str, str], list[Flow]] = {}
-    for flow in scenario.traffic:
-        schedule = scenario.schedule(flow)
+    for flow in network.traffic.all:
+        schedule = network.traffic.schedules.get(flow.name)
         sharing.setdefault(("" if schedule is None else schedule.name, flow.src), []).append(flow)
     return sharing
 
@@ -74,11 +72,11 @@ def _carried(network: Network) -> dict[str, float]:
     """Return the mean rate that each schedule can carry in bit/s, by its name."""
     fastest = max(station.host.rate for station in network.stations.values())
     rates = {name: link.rate for name, link in network.links.items()} | {DARK: 0, BYPASS: fastest}
-    found = {}
+    rates_of = {}
     for way in network.ways:
         if way.schedule is None:
             continue
         links = [DARK if hops is None else hops[0].link if hops else BYPASS for hops in way.route.ways]
         bits = sum(duration * rates[link] for duration, link in zip(way.route.durations, links, strict=True))
-        found[way.schedule.name] = bits / sum(way.route.durations)
-    return found
+        rates_of[way.schedule.name] = bits / sum(way.route.durations)
+    return rates_of

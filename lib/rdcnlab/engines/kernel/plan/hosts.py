@@ -6,13 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.engines.kernel.build import own as own_build
-from rdcnlab.engines.network import Network, Station, mptcp
+from rdcnlab.engines.network import Machine, Network, Station
 from rdcnlab.engines.network.aliases import of_way
 from rdcnlab.engines.network.numbers import FIRST_PORT, PORTS
-from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
-from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.additions import additions
-from rdcnlab.scenario.mptcp import path_manager_of, scheduler_of
+from rdcnlab.engines.network.versions import HOLD_US
 from rdcnlab.scenario.own import OwnAlgorithm
 from rdcnlab.scenario.stack import Offload
 from rdcnlab.scenario.transport import Transport
@@ -43,47 +40,45 @@ CUBIC_PARAMETERS = {
 NUFTCP_PARAMETERS = {"nuftcp_factor": ("factor", 10), "nuftcp_weight": ("weight", 10), "nuftcp_quiet": ("quiet", 1)}
 
 
-def parameters(scenario: Scenario) -> dict[str, str]:
+def parameters(network: Network) -> dict[str, str]:
     """Return the parameters of kernel modules, by their path below ``/sys/module``."""
-    settings = scenario.transport
+    settings = network.transport
     given = {name: getattr(settings, field) for field, name in CUBIC_PARAMETERS.items()}
-    found = {f"tcp_cubic/parameters/{name}": str(value) for name, value in given.items() if value is not None}
+    values = {f"tcp_cubic/parameters/{name}": str(value) for name, value in given.items() if value is not None}
     for field, (name, scale) in NUFTCP_PARAMETERS.items():
         value = getattr(settings, field)
         if value is not None:
-            found[f"tcp_nuftcp/parameters/{name}"] = str(value * scale)
-    own = set(scenario.engine.own_names)
-    added = additions(scenario)
-    for chosen in scenario.engine.parameters:
+            values[f"tcp_nuftcp/parameters/{name}"] = str(value * scale)
+    own = set(network.engine.own_names)
+    for chosen in network.engine.parameters:
         module = f"tcp_{chosen.name}"
         if chosen.name in own:
-            module = own_build.STEM if isinstance(added, OwnAlgorithm) else own_build.module(chosen.name)
-        found |= {f"{module}/parameters/{name}": str(value) for name, value in chosen.values}
+            module = own_build.STEM if isinstance(network.additions, OwnAlgorithm) else own_build.module(chosen.name)
+        values |= {f"{module}/parameters/{name}": str(value) for name, value in chosen.values}
     if settings.nuftcp_readings:
         # bit n is row n of docs/decisions/nuftcp.md
-        found["tcp_nuftcp/parameters/readings"] = str(sum(1 << row for row in settings.nuftcp_readings))
-    return found
+        values["tcp_nuftcp/parameters/readings"] = str(sum(1 << row for row in settings.nuftcp_readings))
+    return values
 
 
-def host(network: Network, station: Station) -> dict[str, Any]:
+def host(network: Network, machine: Machine) -> dict[str, Any]:
     """Return the plan of one host, in bit/s and bytes."""
-    scenario, given = network.scenario, station.host
-    own, card = scenario.transport_of(given.name), scenario.offload_of(given.name)
+    station, name = machine.stations[0], machine.name
     return {
-        "name": given.name,
-        **({} if own is scenario.transport else {"transport": sysctls(scenario, own)}),
-        **({} if card == Offload() else {"offload": card.model_dump()}),
-        **({} if station.label == given.name else {"label": station.label}),
+        "name": name,
+        **({} if machine.transport is None else {"transport": sysctls(network, machine.transport)}),
+        **({} if machine.offload == Offload() else {"offload": machine.offload.model_dump()}),
+        **({} if station.label == name else {"label": station.label}),
         "ip": station.ip,
         "prefix": 8,
-        "more": _addresses(network, given.name),
+        "more": _addresses(network, name),
         **({} if network.aliases is None else {"aliases": [of_way(station.ip, way) for way in network.aliases.used]}),
-        "subflows": _subflows(scenario, given.name),
-        "sysctls": _own_sysctls(scenario, given.name),
+        "subflows": _subflows(network, name),
+        "sysctls": _own_sysctls(network, machine),
         "mtu": network.mtu,
-        "ends": scenario.network.ends,
+        "ends": network.ends,
         **_line(station),
-        **_lines(network, given.name),
+        **_lines(network, machine),
     }
 
 
@@ -100,16 +95,14 @@ def _line(station: Station) -> dict[str, Any]:
     }
 
 
-def _lines(network: Network, host: str) -> dict[str, Any]:
+def _lines(network: Network, machine: Machine) -> dict[str, Any]:
     """Return the further lines of a host and what its path manager does; empty where no host has several lines."""
     if not network.classes.ends:
         return {}
-    manager = path_manager_of(network.scenario, host)
+    manager = machine.path_manager
     flags = ("subflow", "signal", "backup", "fullmesh")
     return {
-        "lines": [
-            {"label": station.label, "ip": station.ip, **_line(station)} for station in network.stations_of(host)[1:]
-        ],
+        "lines": [{"label": station.label, "ip": station.ip, **_line(station)} for station in machine.stations[1:]],
         "path_manager": {
             "subflows": manager.subflows,
             "accepted": manager.accepted,
@@ -125,37 +118,33 @@ def _lines(network: Network, host: str) -> dict[str, Any]:
     }
 
 
-def _subflows(scenario: Scenario, host: str) -> int:
+def _subflows(network: Network, host: str) -> int:
     """Return the largest number of subflows of a connection of a host."""
-    if not mptcp.flows(scenario):
-        return 1
-    return max((scenario.subflows(flow) for flow in scenario.flows if host in (flow.src, flow.dst)), default=1)
+    subflows = network.traffic.subflows
+    return max((subflows[flow.name] for flow in network.traffic.of("mptcp") if host in (flow.src, flow.dst)), default=1)
 
 
 def _addresses(network: Network, host: str) -> list[str]:
     """Return the additional addresses of a host, which it announces to its peers."""
-    scenario = network.scenario
-    if not mptcp.flows(scenario):
-        return []
-    most = max((scenario.subflows(flow) for flow in scenario.flows if flow.dst == host), default=1)
+    subflows = network.traffic.subflows
+    most = max((subflows[flow.name] for flow in network.traffic.of("mptcp") if flow.dst == host), default=1)
     return [network.subflow_address(host, subflow) for subflow in range(1, most)]
 
 
-def _own_sysctls(scenario: Scenario, host: str) -> dict[str, str]:
+def _own_sysctls(network: Network, machine: Machine) -> dict[str, str]:
     """Return the sysctls in which a host differs from the others: it may not offer time-division TCP."""
-    differs = scenario.transport.tdtcp and not scenario.offers().get(host, True)
-    return {"net.ipv4.tcp_tdtcp": "0"} if differs else {}
+    return {"net.ipv4.tcp_tdtcp": "0"} if network.transport.tdtcp and not machine.offers else {}
 
 
-def sysctls(scenario: Scenario, own: Transport | None = None) -> dict[str, str]:
+def sysctls(network: Network, own: Transport | None = None) -> dict[str, str]:
     """Return settings of TCP by sysctl name: those of every host, or the own ones of a host."""
-    settings = own or scenario.transport
+    settings, traffic = own or network.transport, network.traffic
     values: dict[str, str] = {}
     for name in type(settings).model_fields:
         value = getattr(settings, name)
         if name.startswith("tdtcp") and not value:
             continue  # off is the default, and stock kernels do not have this setting
-        if name == "version_hold_us" and value is None and uses_nuftcp(scenario):
+        if name == "version_hold_us" and value is None and traffic.uses_nuftcp:
             value = HOLD_US
         if name == "like" or name in CUBIC_PARAMETERS or (value is None and name != "ecn"):
             continue  # the kernel's own value
@@ -167,12 +156,14 @@ def sysctls(scenario: Scenario, own: Transport | None = None) -> dict[str, str]:
         if isinstance(value, tuple):
             value = " ".join(map(str, value))
         values[f"net.ipv4.tcp_{name}"] = str(int(value) if isinstance(value, bool) else value)
-    if uses_nuftcp(scenario):
+    if traffic.uses_nuftcp:
         values["net.ipv4.ip_default_ttl"] = "15"  # the upper 4 bits are the version, which begins with 0
-    if len(scenario.flows) > FIRST_FREE_PORT - FIRST_PORT:
-        used = min(len(scenario.flows), PORTS)
+    if len(traffic.flows) > FIRST_FREE_PORT - FIRST_PORT:
+        used = min(len(traffic.flows), PORTS)
         # a port that the kernel chooses must not be a flow's: packets to it would be those of the flow
         values["net.ipv4.ip_local_port_range"] = f"{FIRST_PORT + used} 65535"
-    if mptcp.flows(scenario):
-        values["net.mptcp.scheduler"] = scheduler_of(scenario)
+    if traffic.uses_mptcp:
+        # where no flow follows a schedule, Linux's own
+        scheduled = any(count > 1 for count in traffic.subflows.values())
+        values["net.mptcp.scheduler"] = network.mptcp.scheduler if scheduled else "default"
     return values

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rdcnlab.engines.network import Network
-from rdcnlab.engines.network.flows import payload
 from rdcnlab.scenario import DARK, Flow
+from rdcnlab.scenario.application import payload
 
 #: Memory of a flow in kB: two sockets, and what the program that carries the flows keeps of it.
 _FLOW_KB = 20
@@ -23,14 +23,12 @@ MOST_DATAGRAMS_KB, MOST_TCP_KB = 3_000_000, 800_000
 
 def memory_kB(network: Network) -> int:  # noqa: N802  (unit)
     """Return the memory for all flows in kB, with their frames."""
-    traffic = network.scenario.traffic
+    every = network.traffic.all
     held = {
-        MOST_DATAGRAMS_KB: held_B(network, [flow for flow in traffic if not flow.is_tcp]),
-        MOST_TCP_KB: held_B(network, [flow for flow in traffic if flow.is_tcp]),
+        MOST_DATAGRAMS_KB: held_B(network, [flow for flow in every if not flow.is_tcp]),
+        MOST_TCP_KB: held_B(network, [flow for flow in every if flow.is_tcp]),
     }
-    return _FLOW_KB * len(network.scenario.flows) + sum(
-        min(most, _OF_ALL * size // 1000) for most, size in held.items()
-    )
+    return _FLOW_KB * len(network.traffic.flows) + sum(min(most, _OF_ALL * size // 1000) for most, size in held.items())
 
 
 def held_B(network: Network, flows: Sequence[Flow]) -> int:  # noqa: N802  (unit)
@@ -62,10 +60,9 @@ def memory_of(size: int) -> int:
 
 def under_way(network: Network, flow: Flow) -> int:
     """Return an upper bound of the payload of a flow that is under way at one instant, in bytes."""
-    scenario = network.scenario
-    most = min(scenario.total_B(flow), network.rate_of(flow.src) * scenario.limit // (8 * 10**9))
+    most = min(network.traffic.sizes[flow.name], network.machines[flow.src].rate * network.limit // (8 * 10**9))
     if flow.is_tcp:
-        most = min(most, scenario.transport_of(flow.src).wmem[2], scenario.transport_of(flow.dst).rmem[2])
+        most = min(most, network.transport_of(flow.src).wmem[2], network.transport_of(flow.dst).rmem[2])
     return most
 
 
@@ -80,7 +77,7 @@ def _rooms(network: Network) -> Iterator[float]:
         host = station.host
         yield 2 * host.rate * (host.delay + host.jitter) / 8e9 + host.nic_buffer
         yield float("inf") if host.port.buffer is None or host.port.aqm else host.port.buffer.in_bytes(mtu)
-    for schedule in network.scenario.network.schedules:
+    for schedule in network.schedules:
         held = schedule.dark == "hold" and any(slot.link == DARK for slot in schedule.slots)
         yield schedule.queue.in_bytes(mtu) if schedule.queue else float("inf") if held else 0
     for way in network.ways:

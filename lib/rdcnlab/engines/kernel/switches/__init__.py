@@ -6,8 +6,8 @@ from __future__ import annotations
 import importlib
 
 from rdcnlab.engines.kernel.switches.kind import Kind
+from rdcnlab.engines.network import Network
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import Scenario
 
 #: Modules of the kinds; each has an object ``KIND``.
 KINDS = {
@@ -23,20 +23,18 @@ OWN_LINES = {
 }
 
 
-def kinds_of(scenario: Scenario) -> tuple[Kind, ...]:
-    """Return the kind of each switch of a scenario, by the switch's number.
+def kinds_of(network: Network) -> tuple[Kind, ...]:
+    """Return the kind of each switch of a network, by the switch's number.
 
     Raises
     ------
     InputError
         This engine does not have a kind.
     """
-    modules = KINDS if scenario.network.switches else KINDS | OWN_LINES
-    found = []
-    for node in scenario.network.nodes:
-        name = scenario.kind_at(node.name)
+    modules = KINDS if network.is_named else KINDS | OWN_LINES
+    kinds: list[Kind] = []
+    for number, name in enumerate(network.kinds):
         if name not in modules:
-            raise InputError.of(scenario.kind_field(node.name), name, " or ".join(map(repr, KINDS)))
-        kind: Kind = importlib.import_module(modules[name]).KIND
-        found.append(kind)
-    return tuple(found)
+            raise InputError.of(network.kind_field(number), name, " or ".join(map(repr, KINDS)))
+        kinds.append(importlib.import_module(modules[name]).KIND)
+    return tuple(kinds)

@@ -17,10 +17,9 @@ TRAIL_NS = 10_000_000
 
 def decides(network: Network, switch: int) -> bool:
     """Return whether a program of the user's decides about all frames at a switch."""
-    scenario, kind = network.scenario, network.kinds[switch]
-    if kind == "ovs":
-        return scenario.switch.controller is not None
-    return kind == "bmv2" and scenario.program_at(network.switches[switch]) is not None
+    if network.kinds[switch] == "ovs":
+        return network.switch.controller is not None
+    return switch in network.pipelines and network.pipelines[switch].program is not None
 
 
 def settings(network: Network) -> dict[str, Any]:
@@ -29,7 +28,6 @@ def settings(network: Network) -> dict[str, Any]:
     Our own rules make frames circle only for a while, where switches change late. So there is a limit only where a
     program of the user's decides and no switch is late. Elsewhere frames are counted, which explains a full trace.
     """
-    scenario = network.scenario
     own = any(decides(network, switch) for switch in range(len(network.switches)))
-    late = any(node.late or node.jitter for node in scenario.network.nodes)
+    late = any(node.late or node.jitter for node in network.nodes)
     return {"hops_max": max(LEAST_PASSED, ROUNDS * len(network.switches))} if own and not late else {}

@@ -10,9 +10,7 @@ from typing import Any
 
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.numbers import TARGET
-from rdcnlab.engines.network.optics import beside_circuits
 from rdcnlab.scenario import DARK
-from rdcnlab.scenario.circuits import uplinks
 
 #: File in the directory of a run that has the controller's decisions.
 DECISIONS = "circuits.json"
@@ -20,7 +18,7 @@ DECISIONS = "circuits.json"
 
 def settings(network: Network) -> dict[str, Any]:
     """Return the part of the plan about circuits on demand; nothing if the scenario has none."""
-    optics = network.scenario.network.optics
+    optics = network.optics
     if optics is None or optics.demand is None:
         return {}
     demand = optics.demand
@@ -31,17 +29,17 @@ def settings(network: Network) -> dict[str, Any]:
             "directed": optics.directed,
             "own": None if own is None else own.content("network.optics.demand.controller").decode(errors="replace"),
             "own_name": None if own is None else Path(own.path).name,
-            "queues": [_queue(network, *pair) for pair in _pairs(network)],
+            "queues": [_queue(network, *pair) for pair in network.beside],
             "uplinks": list(_uplinks(network)),
             "up": [list(pair) for pair in optics.slots[0].circuits],
-            "rate": min(line.link.rate for line in network.lines if line.link.name in _links(network)),
+            "rate": min(network.links[link].rate for links in network.uplinks.values() for link in links),
         }
     }
 
 
 def decisions(network: Network, directory: Path) -> Iterator[tuple[int, str, str | None, str | None, int]]:
     """Yield rows of the table ``events``: the circuits of each decision, with the demand of their racks in bytes."""
-    optics = network.scenario.network.optics
+    optics = network.optics
     if optics is None or optics.demand is None:
         return
     for instant, circuits in json.loads((directory / DECISIONS).read_text()):
@@ -49,19 +47,10 @@ def decisions(network: Network, directory: Path) -> Iterator[tuple[int, str, str
             yield instant, "decision", f"{first}>{last}", None, demand
 
 
-def _links(network: Network) -> set[str]:
-    return {link for links in uplinks(network.scenario.network).values() for link in links}
-
-
-def _pairs(network: Network) -> Iterator[tuple[str, str]]:
-    racks = list(uplinks(network.scenario.network))
-    yield from ((first, last) for first in racks for last in racks if first != last)
-
-
 def _queue(network: Network, first: str, last: str) -> dict[str, Any]:
     """Return a queue of a rack: its class, and the line of its packets while there is no circuit."""
     number = network.switches.index(first)
-    beside = beside_circuits(network.scenario.network, first, last)
+    beside = network.beside[first, last]
     return {
         "switch": number,
         "class": network.classes.shared[number, f"{first}>{last}"],
@@ -73,10 +62,9 @@ def _queue(network: Network, first: str, last: str) -> dict[str, Any]:
 
 def _uplinks(network: Network) -> Iterator[dict[str, Any]]:
     """Yield the uplinks: their line at the rack, and at the optical switch their line and the class of their light."""
-    graph = network.scenario.network.graph
-    for rack, links in uplinks(network.scenario.network).items():
+    for rack, links in network.uplinks.items():
         for link in links:
-            plane = network.switches.index(graph.other(link, rack))
+            plane = network.switches.index(network.graph.other(link, rack))
             yield {
                 "link": link,
                 "rack": rack,

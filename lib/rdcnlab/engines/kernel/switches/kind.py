@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from rdcnlab.engines.network import Network, lines
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import Scenario
 
 #: Records by the name of the kernel's event.
 Records = dict[str, NDArray[Any]]
@@ -41,7 +40,7 @@ class Kind(ABC):
     events: ClassVar[tuple[str, ...]] = lines.EVENTS
     places: ClassVar[str] = lines.PLACES
 
-    def require(self, scenario: Scenario) -> None:  # noqa: B027  (most kinds need nothing)
+    def require(self, network: Network) -> None:  # noqa: B027  (most kinds need nothing)
         """Raise RunError or InputError if something is missing on this machine; the message says how to get it."""
 
     def check(self, network: Network, switch: int) -> None:  # noqa: B027
@@ -55,11 +54,11 @@ class Kind(ABC):
         """Return the paths of a switch's programs on this machine, which become part of its plan."""
         return {}
 
-    def identity(self, scenario: Scenario) -> list[str]:  # noqa: ARG002
+    def identity(self, network: Network) -> list[str]:  # noqa: ARG002
         """Return the texts that identify its programs; the engine's identity depends on them."""
         return []
 
-    def sysctls(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002  (most kinds have none)
+    def sysctls(self, network: Network) -> dict[str, str]:  # noqa: ARG002  (most kinds have none)
         """Return the sysctls that hosts need with it."""
         return {}
 
@@ -95,14 +94,14 @@ class Kind(ABC):
         """Return what is stored of a switch's counters beside the tables."""
         return counters
 
-    def hint(self, scenario: Scenario, directory: Path) -> str | None:  # noqa: ARG002
+    def hint(self, network: Network, directory: Path) -> str | None:  # noqa: ARG002
         """Return a hint for the user about a run that finished, if there is one."""
         return None
 
-    def versions(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
+    def versions(self) -> dict[str, str]:
         """Return the versions of its programs; they are stored beside the tables."""
         return {}
 
-    def explained(self, error: RunError, scenario: Scenario, directory: Path) -> RunError:  # noqa: ARG002
+    def explained(self, error: RunError, network: Network, directory: Path) -> RunError:  # noqa: ARG002
         """Return the error of a run, completed with the cause if the kind knows it."""
         return error

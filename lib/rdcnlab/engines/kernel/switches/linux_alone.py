@@ -27,7 +27,7 @@ class LinuxAlone(Kind):
         """Raise InputError if the scenario asks for something that a bridge cannot do; see `Kind`."""
         own_lines.check_unscheduled(network)
         own_lines.check_plain(network, self.name)
-        for number, flow in enumerate(network.scenario.flows):
+        for number, flow in enumerate(network.traffic.flows):
             if flow.path != BYPASS:
                 raise InputError.of(f"flows[{number}].path", flow.path, "bypass, with a Linux bridge as switch")
 

@@ -8,7 +8,6 @@ from typing import Any
 from rdcnlab.engines.kernel.switches import circles
 from rdcnlab.engines.kernel.switches.kind import Kind
 from rdcnlab.engines.network import Network, ocs
-from rdcnlab.scenario import Scenario
 
 
 class Ocs(Kind):
@@ -22,14 +21,14 @@ class Ocs(Kind):
         flooded = [line.number for line in network.lines_at(switch) if line.number in network.tree]
         return {**ocs.device(network, switch), "flooded": flooded, **circles.settings(network)}
 
-    def sysctls(self, scenario: Scenario) -> dict[str, str]:
+    def sysctls(self, network: Network) -> dict[str, str]:
         """Return the sysctls that hosts need before the first notification of a time-division network."""
-        notify = scenario.notify
+        notify = network.notify
         if notify is None:
             return {}
-        numbers = (slot.tdn for notification in scenario.notifications() for slot in notification.schedule.slots)
+        numbers = (slot.tdn for notification in network.notifications for slot in notification.schedule.slots)
         values = {"net.ipv4.tdn_count": str(1 + max(numbers, default=0))}
-        if scenario.transport.tdtcp:
+        if network.transport.tdtcp:
             values["net.ipv4.tcp_tdtcp_push"] = str(int(notify.model == "push"))
         return values
 

@@ -10,25 +10,25 @@ from rdcnlab.scenario import BYPASS, Host, Link
 
 def check_unscheduled(network: Network) -> None:
     """Raise InputError if a scenario has notifications, or a flow that follows a schedule or has a way back."""
-    scenario = network.scenario
-    if scenario.notify is not None:
+    names = {schedule.name for schedule in network.schedules}
+    if network.notify is not None:
         why = "because only a switch of kind ocs announces changes, not another switch"
         raise InputError.left_out("notify", "given", why)
-    for index, flow in enumerate(scenario.flows):
+    for index, flow in enumerate(network.traffic.flows):
         for field in ("path", "back"):
             path = getattr(flow, field)
-            if scenario.network.schedule(path) is not None or (field == "back" and path != BYPASS):
+            if path in names or (field == "back" and path != BYPASS):
                 allowed = f"{'bypass' if field == 'back' else 'no schedule'}, with another switch than ocs"
                 raise InputError.of(f"flows[{index}].{field}", str(path), allowed)
 
 
 def check_plain(network: Network, kind: str) -> None:
     """Raise InputError if a line changes, errs or marks by chance, or hosts send what is no frame."""
-    hosts = [station.host for station in network.stations.values()]
-    for host in hosts:
-        if network.scenario.offload_of(host.name).tso:
+    for machine in network.machines.values():
+        if machine.offload.tso:
             allowed = f"0, with {kind} as the only switch, whose lines would carry whole packets"
-            raise InputError.of("offload.tso", network.scenario.offload_of(host.name).tso, allowed)
+            raise InputError.of("offload.tso", machine.offload.tso, allowed)
+    hosts = [station.host for station in network.stations.values()]
     why = f"with {kind} as the only switch; in a network of several switches every kind has it"
     ends: list[Link | Host] = [*network.links.values(), *hosts]
     for end in ends:

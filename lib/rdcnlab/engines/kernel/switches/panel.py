@@ -125,7 +125,7 @@ def plan(network: Network, switch: int) -> dict[str, Any]:
             [station.mac, station.interface if line is None else line.trunk or ""]
             for station, line in network.reached(switch)
         ],
-        "seed": network.scenario.seed,
+        "seed": network.seed,
     }  # fmt: skip
 
 
@@ -137,16 +137,17 @@ def check(network: Network, switch: int, kind: str) -> None:
     InputError
         A way that begins there waits in the dark or in the queue of a schedule, or a host there would be notified.
     """
-    scenario, name = network.scenario, network.switches[switch]
+    name = network.switches[switch]
     for station in network.stations_at(switch):
         if station.name in network.classes.ends:
-            line = next(one for one in scenario.network.hosts if one.of in (station.name, station.host.of) and one.of)
+            hosts = (one.host for one in network.stations.values())
+            line = next(one for one in hosts if one.of in (station.name, station.host.of) and one.of)
             why = f"because {station.name} is at {name}, which is {kind}, and only a switch ocs tells lines apart"
             raise InputError.left_out(f"network.hosts.{line.name}.of", line.of, why)
     for entry in forwarding.entries(network, switch):
         schedule = entry.way.schedule
         for index, _ in entry.way.flows:
-            flow = scenario.flows[index]
+            flow = network.traffic.flows[index]
             if flow.protocol == "mptcp":
                 reason = f"flow {flow.name} passes {name}, which is {kind}; only a switch ocs tells subflows apart"
                 raise InputError.of(f"flows.{flow.name}.protocol", flow.protocol, "another protocol", reason=reason)
@@ -157,7 +158,7 @@ def check(network: Network, switch: int, kind: str) -> None:
             continue
         why = f"because it begins at {name}, which is {kind}, and only a switch ocs {{}}"
         if schedule is None:
-            if scenario.switch.dark == "hold" and TARGET[DARK] in entry.targets:
+            if network.switch.dark == "hold" and TARGET[DARK] in entry.targets:
                 raise InputError.of("switch.dark", "hold", f"drop, {why.format('holds packets back')}")
             continue
         field = f"network.schedules.{schedule.name}"
@@ -165,7 +166,6 @@ def check(network: Network, switch: int, kind: str) -> None:
             raise InputError.left_out(f"{field}.queue", "given", why.format("has queues of schedules"))
         if schedule.queues:
             raise InputError.of(f"{field}.dark", schedule.dark, f"drop, {why.format('holds packets back')}")
-    told = () if scenario.notify is None else [notification.host for notification in scenario.notifications()]
-    for host in told:
+    for host in [notification.host for notification in network.notifications]:
         if network.stations[host].switch == switch:
             raise InputError.of("notify", host, f"a host at a switch ocs; {host} is at {name}, which is {kind}")

@@ -15,10 +15,9 @@ import numpy as np
 from rdcnlab.engines.kernel.switches import demand, kinds_of
 from rdcnlab.engines.kernel.switches.kind import Kind, Records
 from rdcnlab.engines.kernel.trace import records
-from rdcnlab.engines.network import Network, compile_network
+from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -27,24 +26,19 @@ class Switches:
 
     Parameters
     ----------
-    scenario : Scenario
-        The scenario.
+    network : Network
+        The compiled network.
     at : tuple of Kind
         The kind of each switch, by the switch's number.
     """
 
-    scenario: Scenario
+    network: Network
     at: tuple[Kind, ...]
 
     @functools.cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds, each once, in the order of the network."""
         return tuple(dict.fromkeys(self.at))
-
-    @functools.cached_property
-    def network(self) -> Network:
-        """The compiled network."""
-        return compile_network(self.scenario)
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -58,12 +52,12 @@ class Switches:
 
     def check(self) -> None:
         """Raise InputError if a switch cannot do what the scenario asks of it."""
-        for index, flow in enumerate(self.scenario.flows):
+        for index, flow in enumerate(self.network.traffic.flows):
             silent = [kind.name for kind in self.kinds if not kind.writes_versions]
             if flow.cc == "nuftcp" and silent:
                 allowed = f"another one, because a switch of kind {silent[0]} writes no versions into packets; ocs does"
                 raise InputError.of(f"flows[{index}].cc", flow.cc, allowed)
-        for node, kind in zip(self.scenario.network.nodes, self.at, strict=True):
+        for node, kind in zip(self.network.nodes, self.at, strict=True):
             if node.optical and kind.name != "ocs":
                 raise InputError.of(f"network.switches.{node.name}.kind", kind.name, "ocs, because it is optical")
         for number, kind in enumerate(self.at):
@@ -72,22 +66,22 @@ class Switches:
     def require(self) -> None:
         """Raise RunError or InputError if something is missing on this machine."""
         for kind in self.kinds:
-            kind.require(self.scenario)
+            kind.require(self.network)
 
     def devices(self, *, here: bool) -> list[dict[str, Any]]:
         """Return the plan of each switch, with the paths of programs on this machine if `here`."""
-        found = [kind.device(self.network, number) for number, kind in enumerate(self.at)]
+        devices = [kind.device(self.network, number) for number, kind in enumerate(self.at)]
         if not here:
-            return found
-        return [found[number] | kind.programs(self.network, number) for number, kind in enumerate(self.at)]
+            return devices
+        return [devices[number] | kind.programs(self.network, number) for number, kind in enumerate(self.at)]
 
     def identity(self) -> list[str]:
         """Return the texts that identify the switches' programs."""
-        return [text for kind in self.kinds for text in kind.identity(self.scenario)]
+        return [text for kind in self.kinds for text in kind.identity(self.network)]
 
     def sysctls(self) -> dict[str, str]:
         """Return the sysctls that hosts need."""
-        return {name: value for kind in self.kinds for name, value in kind.sysctls(self.scenario).items()}
+        return {name: value for kind in self.kinds for name, value in kind.sysctls(self.network).items()}
 
     def observed(self, directory: Path, seen: Records) -> Records:
         """Return the records of a run, with those that the switches made themselves."""
@@ -122,51 +116,51 @@ class Switches:
                 for row in kind.reports(self.network, number, counters)
             ]
         )
-        last = _end_ns(self.scenario, directory) if rows else 0
+        last = _end_ns(self.network, directory) if rows else 0
         return sorted((row for row in rows if row[0] <= last), key=lambda row: row[0])
 
     def provenance(self, directory: Path) -> dict[str, Any]:
         """Return counters, versions and hints, which are stored beside the tables."""
         stored = [kind.provenance(counters) for kind, counters in self._counters(directory)]
         names = self.network.switches
-        found: dict[str, Any] = {"switch": dict(zip(names, stored, strict=True)) if len(stored) > 1 else stored[0]}
+        stated: dict[str, Any] = {"switch": dict(zip(names, stored, strict=True)) if len(stored) > 1 else stored[0]}
         for kind in self.kinds:
-            found |= kind.versions(self.scenario)
-            hint = kind.hint(self.scenario, directory)
+            stated |= kind.versions()
+            hint = kind.hint(self.network, directory)
             if hint is not None:
-                found["hint"] = hint
-        return found
+                stated["hint"] = hint
+        return stated
 
     def explained(self, error: RunError, directory: Path) -> RunError:
         """Return the error of a run, completed with the cause if a kind knows it."""
         for kind in self.kinds:
-            error = kind.explained(error, self.scenario, directory)
+            error = kind.explained(error, self.network, directory)
         return error
 
     def _counters(self, directory: Path) -> list[tuple[Kind, Mapping[str, Any]]]:
         """Return kind and counters of each switch; the guest leaves the names out if there is one switch."""
-        found = json.loads((directory / "switch.json").read_text())
+        written = json.loads((directory / "switch.json").read_text())
         names = self.network.switches
-        counters = [found[name] for name in names] if len(names) > 1 else [found]
+        counters = [written[name] for name in names] if len(names) > 1 else [written]
         return list(zip(self.at, counters, strict=True))
 
 
-def _end_ns(scenario: Scenario, directory: Path) -> int:
+def _end_ns(network: Network, directory: Path) -> int:
     """Return when the last flow ended, in ns since the start; bursts of datagrams do not count."""
     rows = [json.loads(line) for line in (directory / "flows.jsonl").read_text().splitlines()]
     ends: dict[str, int] = {row["flow"]: row["end_ns"] - START_NS for row in rows if row["finished"]}
     return max(
-        (ends.get(flow.name, scenario.limit) for flow in scenario.flows if flow.protocol != "udp"),
-        default=scenario.limit,
+        (ends.get(flow.name, network.limit) for flow in network.traffic.flows if flow.protocol != "udp"),
+        default=network.limit,
     )
 
 
-def switches_of(scenario: Scenario) -> Switches:
-    """Return the switches of a scenario.
+def switches_of(network: Network) -> Switches:
+    """Return the switches of a network.
 
     Raises
     ------
     InputError
         This engine does not have one of their kinds.
     """
-    return Switches(scenario, kinds_of(scenario))
+    return Switches(network, kinds_of(network))

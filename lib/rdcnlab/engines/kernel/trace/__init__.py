@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from rdcnlab.engines.network import mptcp
-from rdcnlab.scenario import Scenario
+from rdcnlab.engines.network import Traffic
 
 #: Recorded fields of each event that the kernel can trace, with the names of its ``format`` file.
 FIELDS = {
@@ -22,6 +21,6 @@ FIELDS = {
 NO_MEMORY = 6
 
 
-def fields(scenario: Scenario, event: str) -> tuple[str, ...]:
+def fields(traffic: Traffic, event: str) -> tuple[str, ...]:
     """Return the recorded fields of an event; with mptcp, ``tcp_probe`` also has the subflow's socket."""
-    return FIELDS[event] + (("sock_cookie",) if event == "tcp_probe" and mptcp.flows(scenario) else ())
+    return FIELDS[event] + (("sock_cookie",) if event == "tcp_probe" and traffic.uses_mptcp else ())

@@ -13,8 +13,8 @@ from rdcnlab.engines.network.numbers import FIRST_PORT, LAST_CLASS
 
 
 def classes(network: Network) -> dict[int, int]:
-    """Return the number of the flow, among `Scenario.traffic`, of each class of programs' traffic."""
-    first = len(network.scenario.flows)
+    """Return the number of the flow, among `Traffic.all`, of each class of programs' traffic."""
+    first = len(network.traffic.flows)
     return {number: place for (_, place, _), number in network.classes.own.items() if place >= first}
 
 
@@ -43,7 +43,7 @@ def attributed(network: Network, records: NDArray[Any]) -> NDArray[Any]:
     number[list(own)] = list(own.values())
     # packets that no rule matched have a class beyond all others
     of_programs = np.where(records["class"] <= LAST_CLASS, number[np.minimum(records["class"], LAST_CLASS)], -1)
-    flows = len(network.scenario.flows)
+    flows = len(network.traffic.flows)
     port = records["dport"].astype(np.int64)
     ours = (port >= FIRST_PORT) & (port < FIRST_PORT + flows)
     found = records.copy()

@@ -28,11 +28,10 @@ FIELDS = ("skbaddr", "len")
 
 def hosts(network: Network) -> list[str]:
     """Return the hosts, and further lines of hosts, whose own queues the table ``queues`` lists."""
-    scenario = network.scenario
-    if not scenario.probes.ports or scenario.probes.count:
+    if not network.probes.ports or network.probes.count:
         return []
-    users = dict.fromkeys(name for flow in scenario.traffic for name in (flow.src, flow.dst))
-    return [line.name for name in users for line in scenario.network.lines_of(name)]
+    users = dict.fromkeys(name for flow in network.traffic.all for name in (flow.src, flow.dst))
+    return [line.name for name in users for line in network.machines[name].stations]
 
 
 def probes(network: Network) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ def numbered(network: Network, rows: NDArray[Any], flows: pd.DataFrame) -> NDArr
     """
     if "dport" not in (rows.dtype.names or ()):
         return rows
-    order = np.array(network.turns)
+    order = np.array(network.traffic.turns)
     begins = (flows["start_s"].to_numpy() * 1e9)[order]  # NaN: it never began
     first = rows["dport"].astype(np.int64) - FIRST_PORT
     ours = (first >= 0) & (first < PORTS)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from rdcnlab.engines.kernel.traffic import executables
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.program import MOST_WRITTEN, Program
 
 #: Records of starts and ends that the guest writes, one JSON object a line; and its file of what went wrong.
@@ -28,15 +28,14 @@ OTHER_PROCESSES = 50
 MOST_PROCESSES = 500
 
 
-def check(scenario: Scenario) -> None:
+def check(network: Network) -> None:
     """Raise InputError if a switch cannot tell whose the packets of programs are."""
-    if not scenario.programs:
+    if not network.traffic.programs:
         return
-    for node in scenario.network.nodes:
-        if scenario.kind_at(node.name) != "ocs":
-            kind = scenario.kind_at(node.name)
+    for number, kind in enumerate(network.kinds):
+        if kind != "ocs":
             allowed = "ocs, with programs, because a switch of another kind does not tell whose their packets are"
-            raise InputError.of(scenario.kind_field(node.name), kind, allowed)
+            raise InputError.of(network.kind_field(number), kind, allowed)
 
 
 def own_file(program: Program) -> str | None:
@@ -55,52 +54,52 @@ def path_of(program: Program) -> str:
     """
     word = program.words[0]
     # the system's first, as in the guest: the user's may be a shim that needs the user's home
-    found = shutil.which(word, path=os.pathsep.join([executables.PATH, os.environ.get("PATH", "")]))
-    if found is None:
+    path = shutil.which(word, path=os.pathsep.join([executables.PATH, os.environ.get("PATH", "")]))
+    if path is None:
         raise RunError(
             f"programs.{program.name}.run: there is no program '{word}' on this machine; install it, or put a file of "
             "this name beside the scenario's file"
         )
-    return str(Path(found).absolute())
+    return str(Path(path).absolute())
 
 
-def identity(scenario: Scenario) -> dict[str, str]:
+def identity(programs: Sequence[Program]) -> dict[str, str]:
     """Return the SHA-256 of all installed programs and of their libraries, by path; empty if one is missing."""
     try:
-        paths = _programs(scenario)
+        paths = _programs(programs)
     except (RunError, InputError):
         return {}
     return executables.digests(paths)
 
 
-def _programs(scenario: Scenario) -> list[str]:
+def _programs(programs: Sequence[Program]) -> list[str]:
     """Return the paths of the installed programs: those that are started, and the interpreters of scripts."""
-    found = [path_of(program) for program in scenario.programs if own_file(program) is None]
-    for number, program in enumerate(scenario.programs):
+    paths = [path_of(program) for program in programs if own_file(program) is None]
+    for number, program in enumerate(programs):
         script = own_file(program)
         if script is not None:
             file = next(file for file in program.files if file.name == script)
-            found += executables.interpreters(file.content(f"programs[{number}].run"))
-    return list(dict.fromkeys(found))
+            paths += executables.interpreters(file.content(f"programs[{number}].run"))
+    return list(dict.fromkeys(paths))
 
 
-def require(scenario: Scenario) -> None:
+def require(programs: Sequence[Program]) -> None:
     """Raise RunError or InputError if an installed program is missing, or a file beside the scenario has changed."""
-    for number, program in enumerate(scenario.programs):
+    for number, program in enumerate(programs):
         if own_file(program) is None:
             path_of(program)
         for file in program.files:
             file.content(f"programs[{number}].files")
 
 
-def readable(scenario: Scenario) -> list[Path]:
+def readable(programs: Sequence[Program]) -> list[Path]:
     """Return the files outside of the system that a guest must be able to read."""
-    return [Path(path) for path in identity(scenario)]
+    return [Path(path) for path in identity(programs)]
 
 
-def place_files(scenario: Scenario, directory: Path) -> None:
+def place_files(programs: Sequence[Program], directory: Path) -> None:
     """Copy the files that the scenario gives to programs into a run's directory, where the guest finds them."""
-    for number, program in enumerate(scenario.programs):
+    for number, program in enumerate(programs):
         for file in program.files:
             target = directory / "given" / program.host / file.name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -117,12 +116,12 @@ def settings(network: Network, *, here: bool) -> dict[str, Any]:
     here : bool
         Whether the plan contains the paths of programs on this machine.
     """
-    scenario = network.scenario
-    if not scenario.programs:
+    programs = network.traffic.programs
+    if not programs:
         return {}
     addresses = {name: station.ip for name, station in network.stations.items()}
     hosts: dict[str, list[dict[str, Any]]] = {}
-    for number, program in enumerate(scenario.programs):
+    for number, program in enumerate(programs):
         words = list(program.command(addresses))
         script = own_file(program)
         if script is not None:
@@ -137,20 +136,20 @@ def settings(network: Network, *, here: bool) -> dict[str, Any]:
             "files": [file.name for file in program.files],
         }
         hosts.setdefault(program.host, []).append(one)
-    given = sum(_size(Path(file.path)) for program in scenario.programs for file in program.files) if here else 0
-    found: dict[str, Any] = {
+    given = sum(_size(Path(file.path)) for program in programs for file in program.files) if here else 0
+    plan: dict[str, Any] = {
         "hosts": hosts,
-        "names": [program.name for program in scenario.programs],
+        "names": [program.name for program in programs],
         "addresses": addresses,
         "stored_B": MOST_STORED + given,
         "written_B": MOST_WRITTEN,
-        "cc": {program.host: program.cc for program in scenario.programs if program.cc is not None},
+        "cc": {program.host: program.cc for program in programs if program.cc is not None},
     }
-    waited = any(not program.background for program in scenario.programs)
-    if waited and any(flow.protocol == "udp" for flow in scenario.flows):
+    waited = any(not program.background for program in programs)
+    if waited and any(flow.protocol == "udp" for flow in network.traffic.flows):
         # the run does not wait for datagrams, but they are sent as long as it lasts
-        found["flows_go_on"] = True
-    return {"programs": found}
+        plan["flows_go_on"] = True
+    return {"programs": plan}
 
 
 def _size(path: Path) -> int:
@@ -158,25 +157,25 @@ def _size(path: Path) -> int:
     return (path.stat().st_size + 8191) // 4096 * 4096 if path.is_file() else 0
 
 
-def memory_kB(scenario: Scenario) -> int:  # noqa: N802  (unit)
+def memory_kB(programs: Sequence[Program]) -> int:  # noqa: N802  (unit)
     """Return the memory that programs and their files need in the guest, in kB."""
-    if not scenario.programs:
+    if not programs:
         return 0
-    given = sum(_size(Path(file.path)) for program in scenario.programs for file in program.files)
-    return PROCESS_KB * len(scenario.programs) + (MOST_STORED + given) // 1000
+    given = sum(_size(Path(file.path)) for program in programs for file in program.files)
+    return PROCESS_KB * len(programs) + (MOST_STORED + given) // 1000
 
 
-def most_processes(scenario: Scenario) -> int | None:
+def most_processes(network: Network) -> int | None:
     """Return the number of processes from which on a guest is ended; None without programs."""
-    if not scenario.programs:
+    if not network.traffic.programs:
         return None
-    hosts = len(scenario.network.hosts) + len({program.host for program in scenario.programs})
+    hosts = len(network.stations) + len({program.host for program in network.traffic.programs})
     return MOST_PROCESSES + hosts + OTHER_PROCESSES
 
 
-def explained(error: RunError, scenario: Scenario, directory: Path) -> RunError:
+def explained(error: RunError, programs: Sequence[Program], directory: Path) -> RunError:
     """Return the error of a run, with the programs that ran at its end if one of them may be the cause."""
-    if not scenario.programs or "something in it spins" not in error.reason:
+    if not programs or "something in it spins" not in error.reason:
         return error
     running: dict[int, bool] = {}
     records = directory / RECORDS
@@ -184,7 +183,7 @@ def explained(error: RunError, scenario: Scenario, directory: Path) -> RunError:
         row = json.loads(line)
         if "program" in row:
             running[row["program"]] = "started_ns" in row
-    names = [f"{one.name} ({one.run[:60]})" for n, one in enumerate(scenario.programs) if running.get(n)]
+    names = [f"{one.name} ({one.run[:60]})" for n, one in enumerate(programs) if running.get(n)]
     if not names:
         return error
     words = (

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from rdcnlab.engines.kernel.traffic import executables
+from rdcnlab.engines.network import Network, Traffic
 from rdcnlab.engines.network.numbers import READY_FOR_PROGRAMS_NS, READY_NS
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.scenario import Flow, Scenario
+from rdcnlab.scenario import Flow
 
 ROLES = ("server", "client")
 #: Programs of the default implementation, and the command that installs them.
@@ -30,20 +31,15 @@ PROCESSES_KB = 100_000
 _IDENTITY = Path(__file__).parents[1] / "inside" / "quic"
 
 
-def flows(scenario: Scenario) -> list[Flow]:
-    """Return the flows with the protocol quic."""
-    return [flow for flow in scenario.flows if flow.protocol == "quic"]
-
-
-def ready_ns(scenario: Scenario) -> int:
+def ready_ns(traffic: Traffic) -> int:
     """Return the instant at which all listeners must be ready and the RNG is seeded."""
-    return READY_FOR_PROGRAMS_NS if flows(scenario) else READY_NS
+    return READY_FOR_PROGRAMS_NS if traffic.of("quic") else READY_NS
 
 
-def check(scenario: Scenario) -> None:
+def check(traffic: Traffic) -> None:
     """Raise InputError if another flow would use the one port that a client of QUIC has on its host."""
     clients: dict[str, str] = {}
-    for number, flow in enumerate(scenario.flows):
+    for number, flow in enumerate(traffic.flows):
         if flow.protocol != "quic":
             continue
         if flow.dst in clients:
@@ -58,13 +54,13 @@ def check(scenario: Scenario) -> None:
                 reason += f"; {allowed}, has one flow for each host"
             raise InputError.of(field, flow.dst, allowed, reason=reason)
         clients[flow.dst] = flow.name
-    for number, flow in enumerate(scenario.flows):
+    for number, flow in enumerate(traffic.flows):
         if flow.is_tcp and flow.initiator == "src" and flow.src in clients:
             allowed = f"a host that does not receive over quic, as it does {clients[flow.src]}"
             raise InputError.of(f"flows[{number}].src", flow.src, allowed)
 
 
-def program(scenario: Scenario, role: str) -> str:
+def program(network: Network, role: str) -> str:
     """Return the path of the program for a role, ``server`` or ``client``.
 
     Raises
@@ -72,12 +68,12 @@ def program(scenario: Scenario, role: str) -> str:
     RunError
         The program is missing.
     """
-    name = scenario.quic.program(role)
-    found = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
-    if found is None:
+    name = network.quic.program(role)
+    path = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
+    if path is None:
         remedy = f"install with: {REMEDY}" if name in DEFAULT else "put it in PATH"
         raise RunError(f"quic.{role}: there is no program '{name}'; {remedy}")
-    return found
+    return path
 
 
 def missing() -> list[str]:
@@ -86,12 +82,12 @@ def missing() -> list[str]:
     return [name for name in DEFAULT if shutil.which(name, path=path) is None]
 
 
-def identity(scenario: Scenario) -> dict[str, str]:
+def identity(network: Network) -> dict[str, str]:
     """Return the SHA-256 of both programs, their libraries, key and certificate; empty without flows or programs."""
-    if not flows(scenario):
+    if not network.traffic.of("quic"):
         return {}
     try:
-        paths = [program(scenario, role) for role in ROLES]
+        paths = [program(network, role) for role in ROLES]
     except RunError:
         return {}
     parts = sorted({part for path in paths for part in (path, *executables.libraries(path))})
@@ -100,7 +96,7 @@ def identity(scenario: Scenario) -> dict[str, str]:
     return {Path(path).name if path in own else path: digest for path, digest in digests.items()}
 
 
-def words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:
+def words(network: Network, flow: Flow, address: str, port: int) -> list[str]:
     """Return the words of both command lines for ``tools/traffic_program.c``."""
     places: dict[str, Any] = {
         "address": address,
@@ -111,7 +107,7 @@ def words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:
         "key": _IDENTITY / "server.key",
         "certificate": _IDENTITY / "server.pem",
     }
-    lines = [_understood([program(scenario, role), *scenario.quic.words(role, places)[1:]]) for role in ROLES]
+    lines = [_understood([program(network, role), *network.quic.words(role, places)[1:]]) for role in ROLES]
     for word in [word for line in lines for word in line if " " in word]:
         raise RunError(f"quic: '{word}' has a blank, which ends a word; move it to a path without one")
     return [*lines[0], "::", *lines[1]]
@@ -139,6 +135,6 @@ def files(port: int) -> str:
     return f"/dev/shm/quic-{port}"
 
 
-def memory_kB(scenario: Scenario) -> int:  # noqa: N802  (unit)
+def memory_kB(traffic: Traffic) -> int:  # noqa: N802  (unit)
     """Return the memory that servers, clients and their files need in the guest, in kB."""
-    return sum(PROCESSES_KB + flow.size // 1000 for flow in flows(scenario))
+    return sum(PROCESSES_KB + flow.size // 1000 for flow in traffic.of("quic"))

@@ -35,5 +35,5 @@ def device(network: Network, switch: int) -> dict[str, Any]:
         "rules": rules(network, switch),
         "notify": notifications.notifications(network, switch),
         # seed of random early drop; every queue draws its own random numbers
-        "seed": network.scenario.seed,
+        "seed": network.seed,
     }

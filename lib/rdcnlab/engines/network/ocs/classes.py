@@ -63,7 +63,7 @@ def _timed(network: Network, switch: int, entry: Entry) -> dict[str, Any]:
     if way.schedule is not None and first:
         found |= _own_words(network, way.schedule)
     else:
-        found["hold"] = first and network.scenario.switch.dark == "hold"
+        found["hold"] = first and network.switch.dark == "hold"
     if way.schedule is not None and way.schedule.echo is not None and name == way.echo:
         echo = way.schedule.echo
         shared = network.classes.shared[switch, echo.of]
@@ -97,7 +97,7 @@ def _own_queue(network: Network, schedule: Schedule) -> dict[str, int]:
     """Return a schedule's queue in the kernel's format."""
     limit, threshold = schedule.queue, schedule.ecn_threshold
     words = {"limit_bytes": limit.bytes or 0, "limit_packets": limit.packets or 0} if limit is not None else {}
-    common = network.scenario.switch.ecn_threshold
+    common = network.switch.ecn_threshold
     if common is not None:
         words["ecn"] = common
     elif threshold is not None:

@@ -21,13 +21,13 @@ def notifications(network: Network, switch: int) -> list[dict[str, Any]]:
     InputError
         A host is at another switch than the one where its schedule begins.
     """
-    notify = network.scenario.notify
+    notify = network.notify
     if notify is None:
         return []
     shared = network.classes.shared
     before: dict[str, int] = {}
     found = []
-    for notification in network.scenario.notifications():
+    for notification in network.notifications:
         host, schedule = notification.host, notification.schedule
         before[schedule.name] = before.get(schedule.name, 0) + 1
         late = notify.each * before[schedule.name]

@@ -13,7 +13,7 @@ from typing import Any
 
 from rdcnlab.engines.network import Network, forwarding
 from rdcnlab.engines.network.addresses import prefix
-from rdcnlab.engines.network.aliases import rules_of_ways
+from rdcnlab.engines.network.aliases import Aliases, prefix_of
 from rdcnlab.engines.network.forwarding import Match
 from rdcnlab.engines.network.numbers import MOST_RULES
 from rdcnlab.fields.errors import InputError
@@ -27,7 +27,7 @@ def rules(network: Network, switch: int) -> list[dict[str, Any]]:
     """Return the rules of a switch: for flows in both directions, and for packets of no flow."""
     rest = list(_rest(network, switch))
     if network.aliases is not None:
-        return [*rules_of_ways(network, switch, network.aliases, OWN), *rest]
+        return [*_of_ways(network, switch, network.aliases), *rest]
     found = of_flows(network, switch, rest)
     if len(found) + len(rest) > MOST_RULES:
         reason = (
@@ -36,15 +36,37 @@ def rules(network: Network, switch: int) -> list[dict[str, Any]]:
             "fewer flows, or more switches, need fewer"
         )
         raise InputError.of(
-            "flows", f"{len(network.scenario.flows)} flows", f"at most {MOST_RULES} rules", reason=reason
+            "flows", f"{len(network.traffic.flows)} flows", f"at most {MOST_RULES} rules", reason=reason
         )
     return [*found, *rest]
+
+
+def _of_ways(network: Network, switch: int, chosen: Aliases) -> list[dict[str, Any]]:
+    """Return the rules of a switch for all flows: one for each switch that it reaches, or for each pair and way."""
+    name = network.switches[switch]
+    numbers = {switch: number for number, switch in enumerate(network.switches)}
+    targets: dict[str, dict[tuple[str, int], int]] = {}
+    for way in network.ways:
+        if name in way.steps:
+            line = network.line(switch, way.steps[name].targets[0] or "")
+            of_last = targets.setdefault(way.route.last, {})
+            of_last[way.route.first, chosen.ways[way.flows[0]]] = network.classes.static[line.number]
+    rules: list[dict[str, Any]] = []
+    for last, of_last in targets.items():
+        if len(set(of_last.values())) == 1:
+            rules.append({"class_id": next(iter(of_last.values())), "prio": OWN, "dst": prefix(numbers[last])})
+            continue
+        rules += [
+            {"class_id": target, "prio": OWN, "src": prefix(numbers[first]), "dst": prefix_of(numbers[last], way)}
+            for (first, way), target in of_last.items()
+        ]
+    return rules
 
 
 def of_flows(network: Network, switch: int, rest: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rules of flows, in both directions; `rest` are the rules for packets of no flow."""
     # rules of programs, which match addresses only, come before those of the rest
-    usual = {} if network.scenario.programs else {rule.get("station"): rule["class_id"] for rule in rest}
+    usual = {} if network.traffic.programs else {rule.get("station"): rule["class_id"] for rule in rest}
     return [
         _rule(entry.number, match)
         for entry in forwarding.entries(network, switch)

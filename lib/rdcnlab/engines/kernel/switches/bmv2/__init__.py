@@ -11,7 +11,6 @@ from rdcnlab.engines.kernel.switches.bmv2 import hints, in_network, install, obs
 from rdcnlab.engines.kernel.switches.kind import Kind
 from rdcnlab.engines.network import Network
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import Scenario
 
 
 class Bmv2(Kind):
@@ -21,11 +20,11 @@ class Bmv2(Kind):
     writes_versions = True  # a program of a user must do it, too
     reader = "rdcnlab.engines.kernel.switches.bmv2.observe"
 
-    def require(self, scenario: Scenario) -> None:
+    def require(self, network: Network) -> None:
         """Raise an error if BMv2 or a program is missing; see `Kind`."""
         install.install()
-        for switch in _switches(scenario):
-            plan.program_of(scenario, switch)
+        for switch in network.pipelines:
+            plan.program_of(network, switch)
 
     def check(self, network: Network, switch: int) -> None:
         """Raise InputError if the scenario asks for something that this switch cannot do; see `Kind`."""
@@ -39,31 +38,26 @@ class Bmv2(Kind):
         """Return the paths of BMv2 and of the program; see `Kind`."""
         return plan.programs(network, switch)
 
-    def identity(self, scenario: Scenario) -> list[str]:
+    def identity(self, network: Network) -> list[str]:
         """Return the text of our own program if a switch runs it; a user's program is part of the scenario already."""
-        ours = any(scenario.program_at(switch) is None for switch in _switches(scenario))
+        ours = any(pipeline.program is None for pipeline in network.pipelines.values())
         return [plan.program().read_text()] if ours else []
 
     def slots(self, network: Network, switch: int, counters: Mapping[str, Any]) -> Sequence[tuple[int, int, int, int]]:
         """Return the slot changes that the program reported; see `Kind`."""
         return list(observe.slots(network, switch, counters))
 
-    def versions(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
+    def versions(self) -> dict[str, str]:
         """Return the version of BMv2; see `Kind`."""
         return {"bmv2": install.install().version}
 
-    def hint(self, scenario: Scenario, directory: Path) -> str | None:
+    def hint(self, network: Network, directory: Path) -> str | None:
         """Return a hint if no flow received anything; see `Kind`."""
-        return hints.nothing_delivered(scenario, directory)
+        return hints.nothing_delivered(network, directory)
 
-    def explained(self, error: RunError, scenario: Scenario, directory: Path) -> RunError:
+    def explained(self, error: RunError, network: Network, directory: Path) -> RunError:
         """Return the error together with a possible cause; see `Kind`."""
-        return hints.explained(error, scenario, directory)
-
-
-def _switches(scenario: Scenario) -> list[str]:
-    """Return the names of the P4 switches of a scenario."""
-    return [node.name for node in scenario.network.nodes if scenario.kind_at(node.name) == "bmv2"]
+        return hints.explained(error, network, directory)
 
 
 KIND = Bmv2()

@@ -67,8 +67,9 @@ def filled(network: Network, switch: int) -> tuple[list[str], list[list[str | in
         An entry has an unknown name in braces.
     """
     known = names(network, switch)
-    field, lines = network.scenario.entries_at(network.switches[switch])
-    entries = [_parts(line, known, f"{field}[{index}]") for index, line in enumerate(lines)]
+    pipeline = network.pipelines[switch]
+    field = pipeline.entries_field
+    entries = [_parts(line, known, f"{field}[{index}]") for index, line in enumerate(pipeline.entries)]
     early = ["".join(map(str, parts)) for parts in entries if not _waits(parts)]
     return early, [parts for parts in entries if _waits(parts)]
 

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rdcnlab.engines.kernel.switches.bmv2.entries import names
-from rdcnlab.engines.network import Network, compile_network
+from rdcnlab.engines.network import Network
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import Scenario
 
 #: Words in the error of a run that takes too long, and a possible cause. The virtual clock does advance in such a run:
 #: BMv2 reads it for every copy of a packet, and a task that reads it repeatedly pays 256 ns each time.
@@ -22,17 +21,16 @@ ENDLESS = (
 )
 
 
-def nothing_delivered(scenario: Scenario, directory: Path) -> str | None:
+def nothing_delivered(network: Network, directory: Path) -> str | None:
     """Return a hint if no flow received a byte through users' own programs; None otherwise.
 
     Parameters
     ----------
-    scenario : Scenario
-        The scenario that was run.
+    network : Network
+        The network that was run.
     directory : Path
         Directory of the run. This reads ``flows.jsonl`` and, if it exists, ``switch.json``.
     """
-    network = compile_network(scenario)
     own = _programs(network)
     if not own:
         return None
@@ -50,32 +48,32 @@ def nothing_delivered(scenario: Scenario, directory: Path) -> str | None:
     return None
 
 
-def explained(error: RunError, scenario: Scenario, directory: Path) -> RunError:
+def explained(error: RunError, network: Network, directory: Path) -> RunError:
     """Return the error of a run, with a possible cause if the scenario has a user's own program.
 
     Parameters
     ----------
     error : RunError
         The error that ended the run.
-    scenario, directory
+    network, directory
         As in `nothing_delivered`.
     """
-    if not _programs(compile_network(scenario)):
+    if not _programs(network):
         return error
-    hint = ENDLESS if TOO_LONG in error.reason else nothing_delivered(scenario, directory)
+    hint = ENDLESS if TOO_LONG in error.reason else nothing_delivered(network, directory)
     return error if hint is None else RunError(f"{error.reason}; {hint}", error.log)
 
 
 def _programs(network: Network) -> dict[int, str]:
     """Return the file names of users' own programs, by the number of their switch."""
-    found = {number: network.scenario.program_at(name) for number, name in enumerate(network.switches)}
-    return {number: Path(program.path).name for number, program in found.items() if program is not None}
+    programs = {number: pipeline.program for number, pipeline in network.pipelines.items()}
+    return {number: Path(program.path).name for number, program in programs.items() if program is not None}
 
 
 def _ports(network: Network, switches: Iterable[int], directory: Path) -> str:
     """Describe at which ports packets entered the switches and left them."""
     try:
-        found = json.loads((directory / "switch.json").read_text())
+        counters = json.loads((directory / "switch.json").read_text())
     except (OSError, ValueError):
         return "were not counted, because the run did not come to its end"
     several = len(network.switches) > 1
@@ -83,7 +81,7 @@ def _ports(network: Network, switches: Iterable[int], directory: Path) -> str:
     for number in switches:
         name = network.switches[number]
         ports = {int(port): known for known, port in names(network, number).items() if port.isdigit()}
-        counts = (found[name] if several else found)["ports"]
+        counts = (counters[name] if several else counters)["ports"]
         arrived = [f"{arrived} at {port} ({ports[port]})" for _, port, arrived, _ in counts if arrived]
         departed = [f"{departed} at {port} ({ports[port]})" for _, port, _, departed in counts if departed]
         where = f"the switch {name}" if several else "the switch"

@@ -37,18 +37,18 @@ CLASSES, MATCHES, LINES = 1024, 1024, 255
 
 def switch(network: Network, number: int) -> dict[str, Any]:
     """Return the plan of one switch; see `rdcnlab.engines.kernel.switches.kind.Kind`."""
-    own = network.scenario.program_at(network.switches[number]) is None
+    own = network.pipelines[number].program is None
     around = panel.plan(network, number)
     ports = _ports(network, number)
     entries = forwarding.entries(network, number) if own else ()
     classes = [_class(network, number, entry, index) for index, entry in enumerate(entries, 1)]
-    managed = network.scenario.switch.control == "control-plane"
+    managed = network.switch.control == "control-plane"
     commands, begins = _commands(network, number, entries, classes) if own else ([], [])
     more, timed = filled(network, number)
     return {
         **panel.common("bmv2", network, number, around),
         "memory_kB": PROCESSES_KB,
-        "control": network.scenario.switch.control,
+        "control": network.switch.control,
         "interfaces": [*ports.items(), (f"cpu{number}", CPU)],
         "cpu": f"cpu{number}",
         "commands": commands + more,
@@ -64,7 +64,7 @@ def check(network: Network, number: int) -> None:
     """Raise InputError if a scenario asks for something that this P4 switch cannot do."""
     name = network.switches[number]
     panel.check(network, number, "bmv2")
-    node = network.scenario.network.node(name)
+    node = network.nodes[number]
     if node.jitter:
         allowed = f"0 ns with {name} as bmv2, which has no finer clock than microseconds"
         raise InputError.of(f"network.switches.{name}.jitter", f"{node.jitter} ns", allowed)
@@ -76,7 +76,7 @@ def check(network: Network, number: int) -> None:
         raise InputError.of("network", f"{len(network.lines_at(number))} links", allowed)
     filled(network, number)
     entries = forwarding.entries(network, number)
-    program = network.scenario.program_at(name)
+    program = network.pipelines[number].program
     if program is not None:
         for entry in entries:
             if len(entry.durations) > 1:
@@ -103,9 +103,9 @@ def check(network: Network, number: int) -> None:
 
 def _ports(network: Network, number: int) -> dict[str, int]:
     """Return the number of each port."""
-    found = {panel.host_port(station): index for index, station in enumerate(network.stations_at(number), 1)}
-    found |= {panel.line_port(line.number): FIRST_LINK + k for k, line in enumerate(network.lines_at(number))}
-    return found | {panel.dark_port(number): DARK_PORT}
+    ports = {panel.host_port(station): index for index, station in enumerate(network.stations_at(number), 1)}
+    ports |= {panel.line_port(line.number): FIRST_LINK + k for k, line in enumerate(network.lines_at(number))}
+    return ports | {panel.dark_port(number): DARK_PORT}
 
 
 def _action(network: Network, number: int, target: int) -> list[str]:
@@ -151,7 +151,7 @@ def _commands(
             lines.append(f"table_add OcsIngress.classify.classes set_class {keys} => {index} {match.flow + 1}")
         versions = versions_of(network, entry, number)
         lines += version_registers(index, versions)
-        if network.scenario.switch.control == "control-plane":
+        if network.switch.control == "control-plane":
             continue  # the manager maintains an entry in `circuits` instead
         lines += slot_commands(index, known["targets"])
         if len(entry.targets) == 1:

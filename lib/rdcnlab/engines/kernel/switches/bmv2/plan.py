@@ -20,7 +20,7 @@ from rdcnlab.engines.network import Network, lines
 from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT
 from rdcnlab.engines.network.versions import NONE, WRITE, check_countable
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Scenario
+from rdcnlab.scenario import BYPASS, DARK, Flow, Link
 from rdcnlab.scenario.p4 import COMPILED, not_compiled
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 from rdcnlab.system import places
@@ -61,7 +61,7 @@ def switch(network: Network, number: int) -> dict[str, Any]:
     InputError
         The scenario asks for something that this switch cannot do.
     """
-    scenario = network.scenario
+    traffic, settings = network.traffic, network.switch
     check(network)
     numbers = port_numbers(network)
     links = [
@@ -84,12 +84,12 @@ def switch(network: Network, number: int) -> dict[str, Any]:
     ]
     stations = list(network.stations.values())
     sides = [lines.port(network, station) for station in stations]
-    own = scenario.switch.program is None
-    managed = scenario.switch.control == "control-plane"
-    captured = sum(scenario.total_B(flow) // network.mtu for flow in scenario.flows) + 20_000
+    own = settings.program is None
+    managed = settings.control == "control-plane"
+    captured = sum(traffic.sizes[flow.name] // network.mtu for flow in traffic.flows) + 20_000
     classes = [
         _class(flow, FIRST_CLASS + index, phase, numbers)
-        for index, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True))
+        for index, (flow, phase) in enumerate(zip(traffic.flows, traffic.phases, strict=True))
     ]
     commands, begins = _entries(network, sides, classes, numbers) if own else ([], [])
     entries, timed = filled(network, number)
@@ -100,7 +100,7 @@ def switch(network: Network, number: int) -> dict[str, Any]:
         # room of each capture in packets, and the memory that captures and processes need beside the traces
         "captured": captured,
         "memory_kB": PROCESSES_KB + (len(links) + 1) * captured * CAPTURE // 1000,
-        "control": scenario.switch.control,
+        "control": settings.control,
         "interfaces": [
             *((f"p-{station.label}", index) for index, station in enumerate(stations, 1)),
             *((f"l{n}{side}", FIRST_LINK + 2 * n + k) for n in range(len(links)) for k, side in enumerate("ab")),
@@ -120,14 +120,14 @@ def switch(network: Network, number: int) -> dict[str, Any]:
 
 def programs(network: Network, number: int) -> dict[str, Any]:
     """Return the paths of BMv2 and of the program of a switch, for the plan, and the queues whose depths it reads."""
-    install, compiled = bmv2_install.install(), program_of(network.scenario, network.switches[number])
-    found = {"bmv2": install.plan(), "program": str(compiled), "files": [str(compiled), *install.read]}
+    install, compiled = bmv2_install.install(), program_of(network, number)
+    paths = {"bmv2": install.plan(), "program": str(compiled), "files": [str(compiled), *install.read]}
     if not depths.reads_depth(compiled.read_bytes()):
-        return found
-    return {**found, "depths": depths.queues(network, number, compiled.name)}
+        return paths
+    return {**paths, "depths": depths.queues(network, number, compiled.name)}
 
 
-def program_of(scenario: Scenario, switch: str) -> Path:
+def program_of(network: Network, switch: int) -> Path:
     """Return the path of the compiled program of a switch.
 
     Raises
@@ -135,7 +135,8 @@ def program_of(scenario: Scenario, switch: str) -> Path:
     InputError
         The file cannot be read, is not a compiled program, or differs from the file that the scenario was made with.
     """
-    chosen, field = scenario.program_at(switch), scenario.program_field(switch)
+    pipeline = network.pipelines[switch]
+    chosen, field = pipeline.program, pipeline.program_field
     if chosen is None:
         return program()
     wrong = not_compiled(chosen.content(field))
@@ -146,7 +147,7 @@ def program_of(scenario: Scenario, switch: str) -> Path:
 
 def check(network: Network) -> None:
     """Raise InputError if the scenario asks for something that a P4 switch cannot do."""
-    flows, settings = network.scenario.flows, network.scenario.switch
+    flows, settings = network.traffic.flows, network.switch
     if len(network.stations) > MAX_HOSTS:
         raise InputError.of("network.hosts", len(network.stations), f"at most {MAX_HOSTS} with a P4 switch")
     if len(network.links) > MAX_LINKS:
@@ -258,13 +259,13 @@ def _entries(
     network: Network, sides: list[dict[str, Any]], classes: list[dict[str, Any]], numbers: dict[str, int]
 ) -> tuple[list[str], list[tuple[str, int, int]]]:
     """Return commands that fill the tables of ``p4/ocs.p4``, and registers to set when the switch's clock is known."""
-    scenario = network.scenario
-    managed = scenario.switch.control == "control-plane"
+    flows, settings = network.traffic.flows, network.switch
+    managed = settings.control == "control-plane"
     lines = ["mc_mgrp_create 1", f"mc_node_create 0 {CPU}", "mc_node_associate 1 0"]
     for host, side in zip(network.stations.values(), sides, strict=True):
         lines.append(f"table_add OcsIngress.deliver.macs to_port {side['mac']} => {numbers[host.name]}")
     begins = []
-    for index, (flow, entry) in enumerate(zip(scenario.flows, classes, strict=True)):
+    for index, (flow, entry) in enumerate(zip(flows, classes, strict=True)):
         number, source = entry["id"], numbers[flow.src]
         match = f"{source}&&&0x1ff 0&&&0 0&&&0 6&&&0xff 0&&&0 {FIRST_PORT + index}&&&0xffff"
         lines.append(f"table_add OcsIngress.classify.classes set_class {match} => {number} {index + 1}")
@@ -275,7 +276,7 @@ def _entries(
         lines += timetable_registers(entry)
         begins.append(begin(entry))
     for link in network.links.values():
-        threshold = link.ecn_threshold if scenario.switch.ecn_threshold is None else scenario.switch.ecn_threshold
+        threshold = link.ecn_threshold if settings.ecn_threshold is None else settings.ecn_threshold
         values = _mark(link, threshold, network.mtu, network.overhead)
         port = numbers[link.name]
         lines += [f"register_write OcsIngress.mark.{name} {port} {value}" for name, value in values.items()]

@@ -9,7 +9,6 @@ from typing import Any
 from rdcnlab.engines.kernel.switches.kind import Kind
 from rdcnlab.engines.kernel.switches.ovs import install, observe, plan
 from rdcnlab.engines.network import Network
-from rdcnlab.scenario import Scenario
 
 
 class Ovs(Kind):
@@ -18,10 +17,10 @@ class Ovs(Kind):
     name = "ovs"
     reader = "rdcnlab.engines.kernel.switches.ovs.observe"
 
-    def require(self, scenario: Scenario) -> None:
+    def require(self, network: Network) -> None:
         """Raise an error if a program, os-ken, or the user's controller is missing; see `Kind`."""
         install.require()
-        plan.controller(scenario)
+        plan.controller(network)
 
     def check(self, network: Network, switch: int) -> None:
         """Raise InputError if the scenario asks for something that this switch cannot do; see `Kind`."""
@@ -33,7 +32,7 @@ class Ovs(Kind):
 
     def programs(self, network: Network, switch: int) -> dict[str, Any]:  # noqa: ARG002
         """Return the paths of Open vSwitch and of the user's controller; see `Kind`."""
-        return {"programs": install.programs(), **plan.controller(network.scenario)}
+        return {"programs": install.programs(), **plan.controller(network)}
 
     def reports(
         self, network: Network, switch: int, counters: Mapping[str, Any]
@@ -45,7 +44,7 @@ class Ovs(Kind):
         """Return the counters of the panel; see `Kind`."""
         return counters["panel"]
 
-    def versions(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
+    def versions(self) -> dict[str, str]:
         """Return the versions of Open vSwitch and of os-ken; see `Kind`."""
         return install.versions()
 

@@ -21,14 +21,14 @@ def reports(
     rows : sequence of (str, int, int, int, str)
         Event, ns since the start, entry, slot and port.
     """
-    found = forwarding.entries(network, switch)
+    entries = forwarding.entries(network, switch)
     lines = {panel.line_port(line.number): line.name for line in network.lines_at(switch)}
     lines[panel.dark_port(switch)] = DARK
     for event, since, entry, index, port in rows:
-        way = found[entry].way
+        way = entries[entry].way
         if way.schedule is not None:
             flow: str | None = way.schedule.name
         else:
             number, back = way.flows[0]
-            flow = None if back else network.scenario.flows[number].name
+            flow = None if back else network.traffic.flows[number].name
         yield since, event, lines.get(port, BYPASS), flow, index

@@ -15,7 +15,7 @@ from rdcnlab.engines.network import Network, forwarding
 from rdcnlab.engines.network.forwarding import Entry, Match
 from rdcnlab.engines.network.numbers import IP_PROTOCOL, TARGET
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import BYPASS, DARK, Scenario
+from rdcnlab.scenario import BYPASS, DARK
 from rdcnlab.scenario.draws import draw
 from rdcnlab.scenario.routes import Timetable
 
@@ -29,10 +29,10 @@ MOST_DRAWN = 200_000
 
 def switch(network: Network, number: int) -> dict[str, Any]:
     """Return the plan of one switch; see `rdcnlab.engines.kernel.switches.kind.Kind`."""
-    settings = network.scenario.switch
+    settings = network.switch
     around = panel.plan(network, number)
     interfaces = {port: index for index, (_, port) in enumerate(around["pairs"], 1)}
-    found = forwarding.entries(network, number)
+    entries = forwarding.entries(network, number)
     return {
         **panel.common("ovs", network, number, around),
         # the first switch of this kind counts the memory that all share
@@ -43,16 +43,16 @@ def switch(network: Network, number: int) -> dict[str, Any]:
         "names": names(network, number),
         "table_size": settings.table_size,
         "addresses": panel.addresses(network, number),
-        "entries": [_entry(network, number, entry) for entry in found],
+        "entries": [_entry(network, number, entry) for entry in entries],
         "passing": list(_passing(network, number)),
         "delay_ns": settings.delay,
-        "drawn_ns": _drawn(network.scenario, network.switches[number], found),
+        "drawn_ns": _drawn(network, number, entries),
         "flows": _flows(network),
         **({} if settings.controller is None else _seen(network, number)),
     }
 
 
-def controller(scenario: Scenario) -> dict[str, Any]:
+def controller(network: Network) -> dict[str, Any]:
     """Return where the user's controller is: the file that is imported first, and its further modules and files.
 
     Raises
@@ -60,7 +60,7 @@ def controller(scenario: Scenario) -> dict[str, Any]:
     InputError
         A file cannot be read, or differs from the file that the scenario was made with.
     """
-    chosen = scenario.switch.controller
+    chosen = network.switch.controller
     if chosen is None:
         return {"app": None, "files": []}
     for file in chosen.every:
@@ -76,7 +76,7 @@ def controller(scenario: Scenario) -> dict[str, Any]:
 def check(network: Network, switch: int) -> None:
     """Raise InputError if a scenario asks this switch for something that it cannot do."""
     panel.check(network, switch, "ovs")
-    settings, name = network.scenario.switch, network.switches[switch]
+    settings, name = network.switch, network.switches[switch]
     for entry in forwarding.entries(network, switch):
         if len(entry.durations) == 1:
             continue
@@ -91,9 +91,9 @@ def check(network: Network, switch: int) -> None:
 
 def names(network: Network, number: int) -> dict[str, str]:
     """Return the port of each link, of each host, and of the dark, by the name in the scenario."""
-    found = {line.link.name: panel.line_port(line.number) for line in network.lines_at(number)}
-    found |= {station.name: panel.host_port(station) for station in network.stations_at(number)}
-    return found | {DARK: panel.dark_port(number)}
+    ports = {line.link.name: panel.line_port(line.number) for line in network.lines_at(number)}
+    ports |= {station.name: panel.host_port(station) for station in network.stations_at(number)}
+    return ports | {DARK: panel.dark_port(number)}
 
 
 def _entry(network: Network, number: int, entry: Entry) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _match(network: Network, number: int, entry: Entry, match: Match, back: bool
     """Return the packets of a flow, the port of each slot, and the port where the packets come in during each slot."""
     incoming = [panel.host_port(match.source)] if match.source else _incoming(network, number, entry)
     return {
-        "name": f"{network.scenario.flows[match.flow].name}{' back' if back else ''}",
+        "name": f"{network.traffic.flows[match.flow].name}{' back' if back else ''}",
         "in_if": None if match.source is None else panel.host_port(match.source),
         **_fields(match),
         "receiver": panel.host_port(match.receiver),
@@ -135,7 +135,7 @@ def _passing(network: Network, number: int) -> Iterator[dict[str, Any]]:
     known: set[tuple[object, ...]] = set()
     for way in network.ways:
         for match, (flow, back) in zip(forwarding.matches(network, number, way), way.flows, strict=True):
-            given = network.scenario.flows[flow]
+            given = network.traffic.flows[flow]
             sender = network.stations[given.dst if back else given.src]
             for hops in way.route.ways:
                 passed = [hop.switch for hop in hops or ()] + [way.route.last]
@@ -164,38 +164,38 @@ def _incoming(network: Network, number: int, entry: Entry) -> list[str | None]:
     """Return, for each slot, the port where packets come in from another switch; None if none come."""
     name = network.switches[number]
     step: Timetable = entry.way.steps[name]
-    found: list[str | None] = []
+    ports: list[str | None] = []
     for index in step.indices[: len(entry.targets)]:
         way = entry.way.route.ways[index] or ()
         # the link of the hop before leads here; its other end is a line of this switch
         passed = [hop.switch for hop in way] + [entry.way.route.last]
         before = passed.index(name) - 1 if name in passed else -1
-        found.append(panel.line_port(network.line(number, way[before].link).number) if before >= 0 else None)
-    return found
+        ports.append(panel.line_port(network.line(number, way[before].link).number) if before >= 0 else None)
+    return ports
 
 
-def _drawn(scenario: Scenario, name: str, found: Sequence[Entry]) -> dict[int, int]:
+def _drawn(network: Network, number: int, entries: Sequence[Entry]) -> dict[int, int]:
     """Return the random part of the delay of each decision about a switch (ns), by its instant since the start."""
-    jitter = scenario.switch.jitter
+    jitter, name = network.switch.jitter, network.switches[number]
     if not jitter:
         return {}
     instants: set[int] = set()
-    for entry in found:
+    for entry in entries:
         instant, index = entry.phase, 0
-        while len(entry.durations) > 1 and instant <= scenario.limit:
+        while len(entry.durations) > 1 and instant <= network.limit:
             instants.add(instant)
             instant += entry.durations[index % len(entry.durations)]
             index += 1
             if len(instants) > MOST_DRAWN:
                 allowed = f"so short that {name} changes at most {MOST_DRAWN} times, with switch.jitter"
-                raise InputError.of("limit", f"{scenario.limit} ns", allowed)
-    return {instant: draw(scenario.seed, f"control {name} {instant}", jitter) for instant in sorted(instants)}
+                raise InputError.of("limit", f"{network.limit} ns", allowed)
+    return {instant: draw(network.seed, f"control {name} {instant}", jitter) for instant in sorted(instants)}
 
 
 def _seen(network: Network, number: int) -> dict[str, Any]:
     """Return what a controller of the user's own hears of: spans in which ports are down, and neighbours."""
     down = {panel.line_port(line.number): line.link.down for line in network.lines_at(number) if line.link.down}
-    observes = {"observe_links": True} if network.scenario.switch.observe_links else {}
+    observes = {"observe_links": True} if network.switch.observe_links else {}
     return {**({"down": down} if down else {}), **observes}
 
 
@@ -211,5 +211,5 @@ def _flows(network: Network) -> list[dict[str, Any]]:
             "proto": IP_PROTOCOL[flow.protocol],
             "port": network.ports[flow.name],
         }
-        for flow in network.scenario.flows
+        for flow in network.traffic.flows
     ]
