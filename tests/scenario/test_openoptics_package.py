@@ -16,8 +16,8 @@ import pytest
 
 from rdcnlab import Scenario
 from rdcnlab.engines.network import compile_network, routing
-from rdcnlab.openoptics import COLUMNS, entries_of, network
 from rdcnlab.engines.network.circuits import Circuits
+from rdcnlab.openoptics import COLUMNS, entries_of, network
 from rdcnlab.scenario.fabrics.architectures import Shale
 from rdcnlab.scenario.fabrics.rotor import matchings
 

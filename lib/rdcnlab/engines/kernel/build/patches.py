@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from rdcnlab.fields.errors import RunError
