@@ -3,9 +3,10 @@
 
 from typing import Any as _Any
 
-from rdcnlab.analysis import results as _results
+from rdcnlab.analysis.results import ResultViews as _ResultViews
 from rdcnlab.analysis.show.notebook import bundle as _bundle
 from rdcnlab.fields.errors import HintWarning, InputError, RunError
+from rdcnlab.runs import views as _views
 from rdcnlab.runs.campaign import CampaignError, campaign
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.run import Run
@@ -29,7 +30,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _display.register(_bundle)
-_results.register()
+_views.current = _ResultViews()
 
 
 def load_ipython_extension(shell: _Any) -> None:

@@ -174,7 +174,7 @@ def hints_of(runs: Iterable[Run]) -> list[str]:
 def _said(run: Run) -> list[str]:
     """Return what the engine said of a run, and what its tables say."""
     engine = [str(run.provenance["hint"])] if "hint" in run.provenance else []
-    return engine + list(views.call("hints", run))
+    return engine + views.current.hints(run)
 
 
 def cautions_of(scenarios: Iterable[Scenario]) -> list[str]:

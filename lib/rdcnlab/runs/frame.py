@@ -126,8 +126,7 @@ class Runs:
         >>> table[["cc", "period_ms", "flow", "runs"]].head(2).to_numpy().tolist()
         [['bbr', 1.0, 'main', 30], ['bbr', 1.0, 'migrated', 30]]
         """
-        comparison: RunComparison = views.call("compare", self, by)
-        return comparison
+        return views.current.compare(self, by)
 
     def slowdown(self, by: str | None = None, edges: Sequence[int | str] | None = None) -> Slowdown:
         """Divide the completion time of flows by the ideal one, and group them by size.
@@ -161,8 +160,7 @@ class Runs:
         >>> table[["cc", "size", "flows"]].to_numpy().tolist()
         [['cubic', 'over 1 GB', 2], ['cubic', 'all', 2]]
         """
-        result: Slowdown = views.call("slowdown", self, by, edges)
-        return result
+        return views.current.slowdown(self, by, edges)
 
     def frame(self, run: Run, name: str) -> pd.DataFrame:
         """Return a table of one run, without the columns of the scenario's settings."""

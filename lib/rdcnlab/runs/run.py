@@ -182,8 +182,7 @@ class Run:
         >>> [float(ms) for ms in figure.axes[0].get_xlim()]
         [0.0, 200.0]
         """
-        figure: Figure = views.call("plot", self, span_ms=span_ms, sequence=sequence)
-        return figure
+        return views.current.plot(self, span_ms=span_ms, sequence=sequence)
 
     def timeline(self) -> Timeline:
         """Return the run as a page that can be zoomed; a notebook shows it, and ``save("run.html")`` writes it.
@@ -204,8 +203,7 @@ class Run:
         >>> run.timeline().html.startswith("<!doctype html>")
         True
         """
-        page: Timeline = views.call("timeline", self)
-        return page
+        return views.current.timeline(self)
 
     def limits(self) -> pd.DataFrame:
         """Say what limited each flow, as far as the tables show it.
@@ -226,5 +224,4 @@ class Run:
         >>> run.limits()["flow"].tolist()
         ['main', 'migrated']
         """
-        table: pd.DataFrame = views.call("limits", self)
-        return table
+        return views.current.limits(self)

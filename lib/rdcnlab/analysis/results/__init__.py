@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as pictures, as tables of a comparison, and in words; `rdcnlab.runs.views` gives them to `Run` and `Runs`.
+"""Runs as pictures, as tables of a comparison, and in words.
 
 The modules that draw are imported when they are used: ``import rdcnlab`` needs neither pandas nor matplotlib.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from rdcnlab.runs import views
+from rdcnlab.runs.views import Views
 from rdcnlab.scenario.senders import equal
 
 if TYPE_CHECKING:
@@ -22,44 +23,37 @@ if TYPE_CHECKING:
     from rdcnlab.runs.run import Run
 
 
-def _plot(run: Run, **options: Any) -> Figure:
-    from rdcnlab.analysis.results.overview import overview
+class ResultViews(Views):
+    """The functions of this package as views of `Run` and `Runs`."""
 
-    return overview(run, **options)
+    def plot(self, run: Run, *, span_ms: tuple[float, float] | None, sequence: bool) -> Figure:  # noqa: D102
+        from rdcnlab.analysis.results.overview import overview
 
+        return overview(run, span_ms=span_ms, sequence=sequence)
 
-def _limits(run: Run) -> pd.DataFrame:
-    from rdcnlab.analysis.results.limits import limits
+    def timeline(self, run: Run) -> Timeline:  # noqa: D102
+        from rdcnlab.analysis.results.timeline import timeline
 
-    return limits(run)
+        return timeline(run)
 
+    def limits(self, run: Run) -> pd.DataFrame:  # noqa: D102
+        from rdcnlab.analysis.results.limits import limits
 
-def _compare(runs: Runs, by: Any = None) -> RunComparison:
-    from rdcnlab.analysis.results.comparison import compare
+        return limits(run)
 
-    return compare(runs, by)
+    def hints(self, run: Run) -> list[str]:  # noqa: D102
+        if not equal(run.scenario):
+            return []
+        from rdcnlab.analysis.results.phase import effects
 
+        return [str(effect) for effect in effects(run)]
 
-def _timeline(run: Run) -> Timeline:
-    from rdcnlab.analysis.results.timeline import timeline
+    def compare(self, runs: Runs, by: str | Sequence[str] | None) -> RunComparison:  # noqa: D102
+        from rdcnlab.analysis.results.comparison import compare
 
-    return timeline(run)
+        return compare(runs, by)
 
+    def slowdown(self, runs: Runs, by: str | None, edges: Sequence[int | str] | None) -> Slowdown:  # noqa: D102
+        from rdcnlab.analysis.results.slowdown import EDGES, slowdown
 
-def _slowdown(runs: Runs, by: Any = None, edges: Any = None) -> Slowdown:
-    from rdcnlab.analysis.results.slowdown import EDGES, slowdown
-
-    return slowdown(runs, by, EDGES if edges is None else edges)
-
-
-def _hints(run: Run) -> list[str]:
-    if not equal(run.scenario):
-        return []
-    from rdcnlab.analysis.results.phase import effects
-
-    return [str(effect) for effect in effects(run)]
-
-
-def register() -> None:
-    """Make the functions of this package the methods of `Run` and `Runs` that draw and compare."""
-    views.register(plot=_plot, limits=_limits, timeline=_timeline, compare=_compare, slowdown=_slowdown, hints=_hints)
+        return slowdown(runs, by, EDGES if edges is None else edges)
