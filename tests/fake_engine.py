@@ -29,16 +29,17 @@ TAKES, TAKES_S = 2000, 3.0
 class FakeEngine(Engine):
     name = "fake"
 
-    def identity(self, scenario: Scenario) -> str:
+    def identity(self) -> str:
         return os.environ.get("FAKE_IDENTITY", "fa4e")
 
-    def prepare(self, scenario: Scenario, progress: Progress | None = None) -> None:
+    def prepare(self, progress: Progress | None = None) -> None:
         pass
 
     # its runs show the clock that the kernel engine's guests show
     virtual_ns = KernelEngine.virtual_ns  # type: ignore[assignment]
 
-    def run(self, scenario: Scenario, directory: Path, *, core: int | None, wall_limit_s: float) -> Outcome:
+    def run(self, directory: Path, *, core: int | None, wall_limit_s: float) -> Outcome:
+        scenario = self.scenario
         print("noise on standard output")
         log = directory / "log"
         log.write_text("what went on\n")

@@ -13,6 +13,7 @@ from rdcnlab.app.bench_rounds import Row, Say, row
 from rdcnlab.app.cli import main
 from rdcnlab.app.packet_cost import shapes
 from rdcnlab.engines.kernel.plan import compile_plan
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.ns3 import build as ns3_build
 from rdcnlab.engines.ns3 import check as ns3_check
 from rdcnlab.fields.errors import RunError
@@ -84,7 +85,7 @@ def test_a_score_that_fails_is_not_measured() -> None:
 def test_shapes_are_scenarios_that_small_machines_can_run() -> None:
     """No flow ends before the limit, so the last two thirds of a run have packets of all flows."""
     for name, scenario in shapes().items():
-        asked = compile_plan(scenario)
+        asked = compile_plan(compile_network(scenario))
         assert asked["memory_kB"] < 1_000_000, name
         most = scenario.limit * scenario.network.host(scenario.flows[0].src).rate / 8e9
         assert all(flow.size > most for flow in scenario.flows), name
@@ -97,7 +98,7 @@ def test_both_engines_run_the_setting_that_they_are_compared_on(kind: str) -> No
     if kind == "ns3":
         ns3_check.check(asked)
     else:
-        compile_plan(asked)
+        compile_plan(compile_network(asked))
     assert asked.network.link("shared").rate == 12_500_000_000
 
 

@@ -41,7 +41,7 @@ def usual(name: str) -> Choice:
 def test_every_network_can_be_run_as_it_is_offered(name: str) -> None:
     for timetable in PLACES[name].timetables:
         scenario = replace(usual(name), timetable=timetable, flows=PLACES[name].most).scenario()
-        assert get_engine(scenario).identity(scenario)
+        assert get_engine(scenario).identity()
         assert Scenario.from_dict(scenario.to_dict()) == scenario
         assert 100 <= scenario.limit // scenario.probes.bin <= 400
 
@@ -102,7 +102,7 @@ def test_the_usual_week_is_that_of_the_preset() -> None:
 def test_what_does_not_fit_together_is_refused(changes: dict[str, object], words: str) -> None:
     choice = replace(usual("aykurt"), **changes)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=words):
-        get_engine(choice.scenario()).identity(choice.scenario())
+        get_engine(choice.scenario()).identity()
 
 
 def test_a_panel_runs_compares_and_refuses(

@@ -95,14 +95,15 @@ def run_guest(kernel: build.Kernel, tmp_path_factory: pytest.TempPathFactory) ->
         directory = tmp_path_factory.mktemp("run")
         for file in files or []:
             shutil.copy(file, directory)
-        asked = plan.compile_plan(scenario)
+        network = compile_network(scenario)
+        asked = plan.compile_plan(network)
         asked["commands"], asked["before"] = commands or [], before or []
         options = {"wall_limit_s": 300, "python": sys.executable, **options}
         report = guest.run(kernel, asked, directory, core=core, **options)
-        tables = observed.tables(scenario, directory)
+        tables = observed.tables(network, directory)
         # commands do what no field of the scenario says; a kernel that has only the patches for time has no ledger
         if not before and (kernel is ours or (directory / "ledger.txt").exists()):
-            ledger.table(compile_network(scenario), directory)
+            ledger.table(network, directory)
         answers = json.loads((directory / "commands.json").read_text())
         return Seen({n: t.to_pandas() for n, t in tables.items()}, str(digests(tables)), answers, directory, report)
 

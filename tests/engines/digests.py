@@ -38,9 +38,9 @@ def run(case: dict) -> dict[str, str]:
     """Run a scenario and return the digest of each of its tables."""
     scenario = Scenario.from_dict(case["scenario"])
     engine = get_engine(scenario)
-    engine.prepare(scenario)
+    engine.prepare()
     with tempfile.TemporaryDirectory() as directory:
-        return digests(engine.run(scenario, Path(directory), core=None, wall_limit_s=600).tables)
+        return digests(engine.run(Path(directory), core=None, wall_limit_s=600).tables)
 
 
 def main(arguments: list[str]) -> int:

@@ -120,12 +120,12 @@ def test_each_run_is_looked_up_by_what_makes_it(
 ) -> None:
     """The identity of an engine also depends on the programs that flows need."""
     quic = two_flows.with_(**{"flows.main.protocol": "quic"})
-    engine = get_engine(two_flows)
-    monkeypatch.setattr(type(engine), "identity", lambda self, scenario: scenario.flows[0].protocol)
+    monkeypatch.setattr(type(get_engine(two_flows)), "identity", lambda self: self.scenario.flows[0].protocol)
     for scenario in (two_flows, quic):
+        engine = get_engine(scenario)
         with store.workspace(scenario.hash) as directory:
-            outcome = engine.run(scenario, directory, core=None, wall_limit_s=1)
-            store.put(scenario, engine.identity(scenario), outcome, directory)
+            outcome = engine.run(directory, core=None, wall_limit_s=1)
+            store.put(scenario, engine.identity(), outcome, directory)
     assert None not in lookup([two_flows, quic], store)
     assert None not in lookup([quic, two_flows], store)
 

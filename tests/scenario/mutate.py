@@ -28,6 +28,7 @@ import yaml
 from pydantic import BaseModel
 
 from rdcnlab.engines.kernel import plan as kernel_plan
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.ns3 import check as ns3_check
 from rdcnlab.engines.ns3 import plan as ns3_plan
 from rdcnlab.fields.errors import InputError, RdcnlabError
@@ -220,10 +221,10 @@ def compiled(data: Any, text: bool, directory: Path) -> None:
     [str(caution).encode() for caution in cautions.cautions(scenario)]
     if scenario.engine.kind == "ns3":
         ns3_check.check(scenario)
-        ns3_plan.compile_plan(scenario)
+        ns3_plan.compile_plan(compile_network(scenario))
     else:
-        kernel_plan.check(scenario)
-        kernel_plan.compile_plan(scenario, here=False)
+        kernel_plan.check(compile_network(scenario))
+        kernel_plan.compile_plan(compile_network(scenario), here=False)
 
 
 def fault(data: Any, text: bool, directory: Path) -> str | None:

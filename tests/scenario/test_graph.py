@@ -288,7 +288,11 @@ def test_a_link_that_joins_no_two_switches_has_no_weight() -> None:
 
 def test_a_buffer_in_packets_is_a_limit_in_packets_at_both_ends_of_the_link() -> None:
     scenario = triangle(buffer="100 packets")
-    lines = {line["id"]: line["queue"] for switch in compile_plan(scenario)["switches"] for line in switch["links"]}
+    lines = {
+        line["id"]: line["queue"]
+        for switch in compile_plan(compile_network(scenario))["switches"]
+        for line in switch["links"]
+    }
     assert list(lines.values()).count({"limit_packets": 100}) == 2
     assert list(lines.values()).count({"limit_bytes": 10**6}) == 4
 
@@ -401,7 +405,7 @@ def test_what_an_engine_refuses_is_said_when_a_store_asks_too() -> None:
     flows = [flow("f", "h1", "h2", path=[["1 ms", "l"], ["1 ms", "dark"]])]
     scenario = Scenario.from_dict({"network": WRITTEN, "flows": flows, "switch": {**switch, "dark": "hold"}})
     with pytest.raises(InputError, match=r"switch\.dark: 'hold'"):
-        get_engine(scenario).identity(scenario)
+        get_engine(scenario).identity()
 
 
 def test_only_where_a_schedule_begins_hosts_are_told_of_it() -> None:
@@ -410,10 +414,12 @@ def test_only_where_a_schedule_begins_hosts_are_told_of_it() -> None:
     ways = [{"name": one + other, "pair": [one, other], "slots": slots} for one, other in ("ab", "ba")]
     network = {**WRITTEN, "links": links, "schedules": ways}
     data = {"network": network, "flows": [flow("f", "h1", "h2")], "notify": {}, "transport": {"tdtcp": True}}
-    assert [len(switch["notify"]) for switch in compile_plan(Scenario.from_dict(data))["switches"]] == [1, 1]
+    assert [
+        len(switch["notify"]) for switch in compile_plan(compile_network(Scenario.from_dict(data)))["switches"]
+    ] == [1, 1]
     one_way = Scenario.from_dict({**data, "network": {**network, "schedules": ways[:1]}})
     with pytest.raises(InputError, match=r"notify: 'h2' .* hosts at the switch where ab chooses links"):
-        compile_plan(one_way)
+        compile_plan(compile_network(one_way))
 
 
 def rotor(*flows: dict[str, Any], **more: Any) -> Scenario:
@@ -425,7 +431,7 @@ def rotor(*flows: dict[str, Any], **more: Any) -> Scenario:
 
 def told(scenario: Scenario) -> dict[str, list[tuple[str, str]]]:
     """Return by switch which hosts are notified, and of which prefix."""
-    switches = compile_plan(scenario)["switches"]
+    switches = compile_plan(compile_network(scenario))["switches"]
     found = {switch["name"]: [(one["host"], one["prefix"]) for one in switch["notify"]] for switch in switches}
     return {name: each for name, each in found.items() if each}
 
@@ -437,7 +443,7 @@ def test_all_hosts_of_a_rack_are_told_of_the_racks_that_flows_lead_to() -> None:
         "rack2": [("h3", "10.0.0.0/16"), ("h4", "10.0.0.0/16")],
         "rack5": [("h9", "10.0.0.0/16"), ("h10", "10.0.0.0/16")],
     }
-    plan = compile_plan(scenario)
+    plan = compile_plan(compile_network(scenario))
     assert plan["sysctls"]["net.ipv4.tdn_count"] == "2"
     assert [host["ip"] for host in plan["hosts"][:4]] == ["10.0.0.1", "10.0.0.2", "10.1.0.3", "10.1.0.4"]
     everyone = rotor(*(flow(f"f{a}-{b}", f"h{a}", f"h{b}") for a in range(1, 17, 2) for b in range(2, 18, 2)))
@@ -445,7 +451,7 @@ def test_all_hosts_of_a_rack_are_told_of_the_racks_that_flows_lead_to() -> None:
 
 
 def test_each_prefix_is_told_of_by_the_class_of_its_pair_of_racks() -> None:
-    plan = compile_plan(rotor(flow("near", "h1", "h3"), flow("far", "h1", "h9")))
+    plan = compile_plan(compile_network(rotor(flow("near", "h1", "h3"), flow("far", "h1", "h9"))))
     switch = plan["switches"][0]
     classes = {each["id"]: each["slots"] for each in switch["classes"]}
     circuits = {}
@@ -505,11 +511,11 @@ def test_an_echo_is_set_where_the_schedule_begins_that_it_is_about() -> None:
     acks = {"name": "r", "pair": ["b", "a"], "slots": [["1 ms", "l"], ["1 ms", "dark"]], "echo": {"of": "s"}}
     network = {**WRITTEN, "links": [*WRITTEN["links"], loop], "schedules": [data, acks]}
     scenario = Scenario.from_dict({"network": network, "flows": [flow("f", "h1", "h2", cc="retcp")]})
-    one, other = compile_plan(scenario)["switches"]
+    one, other = compile_plan(compile_network(scenario))["switches"]
     echoes = [entry for entry in one["classes"] if "echo" in entry]
     assert [entry["slots"] for entry in echoes] == [[{"duration": 0, "target": 0xFFFE}]]
     assert echoes[0]["echo"]["class"] in {entry["id"] for entry in one["classes"]}
     assert [rule["sport"] for rule in one["rules"] if rule["class_id"] == echoes[0]["id"]] == [5001]
     assert not any("echo" in entry for entry in other["classes"])
     with pytest.raises(InputError, match=r"schedules\.r\.echo\.of: 't' .* begins at a switch on this way: s, r"):
-        compile_plan(scenario.with_(**{"network.schedules.r.echo": {"of": "t"}}))
+        compile_plan(compile_network(scenario.with_(**{"network.schedules.r.echo": {"of": "t"}})))

@@ -12,6 +12,7 @@ from rdcnlab.analysis.show import rows
 from rdcnlab.analysis.show.ways import Shown
 from rdcnlab.engines import get_engine
 from rdcnlab.engines.kernel import plan
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from tests.scenario.access import access_network
@@ -128,7 +129,7 @@ def test_mptcp_needs_a_schedule_or_a_host_with_lines() -> None:
 def test_ns3_refuses_by_name() -> None:
     scenario = Scenario.from_dict(access(flows=[{**FLOW, "protocol": "tcp"}], engine={"kind": "ns3"}))
     with pytest.raises(InputError, match=r"network\.hosts\.phone_lte\.of"):
-        get_engine(scenario).identity(scenario)
+        get_engine(scenario).identity()
 
 
 @pytest.mark.parametrize("kind", ["linux", "ovs", "bmv2"])
@@ -136,11 +137,11 @@ def test_other_kinds_of_switches_refuse_by_name(kind: str) -> None:
     data = access(flows=[{**FLOW, "protocol": "tcp"}])
     data["network"]["switches"][1]["kind"] = kind
     with pytest.raises(InputError, match=rf"network\.hosts\.phone_lte\.of.*lte, which is {kind}"):
-        plan.check(Scenario.from_dict(data))
+        plan.check(compile_network(Scenario.from_dict(data)))
 
 
 def test_each_line_has_an_address_and_a_class_at_its_switch() -> None:
-    compiled = plan.compile_plan(Scenario.from_dict(access()))
+    compiled = plan.compile_plan(compile_network(Scenario.from_dict(access())))
     hosts = {host["name"]: host for host in compiled["hosts"]}
     assert list(hosts) == ["phone", "server"]
     (line,) = hosts["phone"]["lines"]
@@ -167,7 +168,7 @@ def test_each_line_has_an_address_and_a_class_at_its_switch() -> None:
     ],
 )
 def test_path_managers_use_the_lines_as_flows_need(flows: list[dict[str, Any]], flags: list[str]) -> None:
-    phone, server = plan.compile_plan(Scenario.from_dict(access(flows=flows)))["hosts"]
+    phone, server = plan.compile_plan(compile_network(Scenario.from_dict(access(flows=flows))))["hosts"]
     assert [endpoint["flags"] for endpoint in phone["path_manager"]["endpoints"]] == [flags]
     assert server["path_manager"] == {"subflows": 8, "accepted": 8, "endpoints": []}
 
@@ -177,7 +178,7 @@ def test_networks_without_such_hosts_know_nothing_of_them() -> None:
     del data["network"]["hosts"][1]
     scenario = Scenario.from_dict(data)
     assert all("of" not in host for host in scenario.to_dict()["network"]["hosts"])
-    for host in plan.compile_plan(scenario)["hosts"]:
+    for host in plan.compile_plan(compile_network(scenario))["hosts"]:
         assert not {"lines", "path_manager"} & set(host)
 
 

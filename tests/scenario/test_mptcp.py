@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rdcnlab.engines.kernel import plan
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from tests.hybrid import hybrid
@@ -55,7 +56,7 @@ def test_networks_must_be_numbered_from_0() -> None:
 
 
 def _plan(isolation: str) -> dict[str, Any]:
-    return plan.compile_plan(Scenario.from_dict({**HYBRID, "mptcp": {"isolation": isolation}}))
+    return plan.compile_plan(compile_network(Scenario.from_dict({**HYBRID, "mptcp": {"isolation": isolation}})))
 
 
 @pytest.mark.parametrize(("isolation", "there", "back"), [("acks", 1, 2), ("all", 2, 2), ("none", 1, 1)])
@@ -90,7 +91,7 @@ def test_hosts_have_an_address_for_each_subflow_they_receive() -> None:
 def test_others_do_not_know_of_it() -> None:
     plain = Scenario.from_dict(hybrid(name="flow-1"))
     assert "mptcp" not in plain.to_dict()
-    assert "net.mptcp.scheduler" not in plan.compile_plan(plain)["sysctls"]
+    assert "net.mptcp.scheduler" not in plan.compile_plan(compile_network(plain))["sysctls"]
 
 
 @pytest.mark.parametrize(("isolation", "there", "back"), [("acks", 1, 2), ("all", 2, 2), ("none", 1, 1)])
@@ -98,7 +99,7 @@ def test_each_subflow_has_its_class_in_a_graph(isolation: str, there: int, back:
     """Data have rules at the sender's switch, ACKs at the receiver's; there hosts are told of the whole schedule."""
     flow = {"name": "flow-1", "size": "1 GiB", "protocol": "mptcp"}
     data = {"network": "tdtcp", "flows": [flow], "notify": {}, "mptcp": {"isolation": isolation}}
-    switches = plan.compile_plan(Scenario.from_dict(data))["switches"]
+    switches = plan.compile_plan(compile_network(Scenario.from_dict(data)))["switches"]
     ways = [[rule for rule in switch["rules"] if rule["prio"] < 65_000] for switch in switches]
     assert [len({rule["class_id"] for rule in rules}) for rules in ways] == [there, back]
     assert [rule["dst"] for rule in ways[0]] == ["10.1.0.17", "10.1.1.17"]

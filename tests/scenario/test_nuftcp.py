@@ -10,6 +10,7 @@ import pytest
 
 from rdcnlab.engines.kernel import plan as kernel_plan
 from rdcnlab.engines.kernel.plan import hosts
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.ns3 import check as ns3_check
 from rdcnlab.engines.ns3 import plan as ns3_plan
 from rdcnlab.fields.errors import InputError
@@ -51,7 +52,7 @@ def clos(
 def versions(scenario: Scenario) -> dict[str, list[int]]:
     """Return what each switch does with versions, for its classes that do something."""
     found = {}
-    for switch in kernel_plan.compile_plan(scenario, here=False)["switches"]:
+    for switch in kernel_plan.compile_plan(compile_network(scenario), here=False)["switches"]:
         found[switch["name"]] = [each["versions"] for each in switch["classes"] if "versions" in each]
     return found
 
@@ -63,7 +64,7 @@ def test_defaults_are_the_papers() -> None:
     assert values["net.ipv4.ip_default_ttl"] == "15"
     assert "net.ipv4.tcp_version_hold_sack" not in values
     assert hosts.parameters(scenario) == {}
-    assert ns3_plan.compile_plan(clos(engine="ns3"))["nuftcp"] == {
+    assert ns3_plan.compile_plan(compile_network(clos(engine="ns3")))["nuftcp"] == {
         "factor": 1500,
         "weight": 200,
         "quiet": 10,
@@ -90,7 +91,7 @@ def test_settings_reach_both_engines() -> None:
     }
     values = hosts.sysctls(scenario)
     assert (values["net.ipv4.tcp_version_hold_us"], values["net.ipv4.tcp_version_hold_sack"]) == ("0", "1")
-    assert ns3_plan.compile_plan(clos(engine="ns3", **given))["nuftcp"] == {
+    assert ns3_plan.compile_plan(compile_network(clos(engine="ns3", **given)))["nuftcp"] == {
         "factor": 2000,
         "weight": 500,
         "quiet": 0,
@@ -137,11 +138,11 @@ def test_versions_are_written_where_the_way_first_changes() -> None:
 
 def test_switches_that_write_no_versions_are_refused() -> None:
     with pytest.raises(InputError, match=r"flows\[0\]\.cc: 'nuftcp' .* a switch of kind ovs writes no versions"):
-        kernel_plan.check(clos(kind="ovs"))
+        kernel_plan.check(compile_network(clos(kind="ovs")))
 
 
 def test_a_p4_switch_writes_them_where_ocs_does() -> None:
-    plan = kernel_plan.compile_plan(clos(kind="bmv2"), here=False)
+    plan = kernel_plan.compile_plan(compile_network(clos(kind="bmv2")), here=False)
     lines = {
         switch["name"]: [line for line in switch["commands"] if ".version." in line] for switch in plan["switches"]
     }
@@ -161,9 +162,9 @@ def test_a_p4_switch_writes_them_where_ocs_does() -> None:
 )
 def test_a_timetable_whose_changes_a_p4_switch_cannot_count_is_refused(path: Any) -> None:
     with pytest.raises(InputError, match=r"flows\.f\.path.*slots of one length, none of them dark"):
-        kernel_plan.check(clos(kind="bmv2", path=path))
-    kernel_plan.check(clos("dctcp", kind="bmv2", path=path))
-    kernel_plan.check(clos(path=path))
+        kernel_plan.check(compile_network(clos(kind="bmv2", path=path)))
+    kernel_plan.check(compile_network(clos("dctcp", kind="bmv2", path=path)))
+    kernel_plan.check(compile_network(clos(path=path)))
 
 
 def test_ns3_takes_it() -> None:

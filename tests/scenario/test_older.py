@@ -13,6 +13,7 @@ from rdcnlab.app import older as document
 from rdcnlab.engines.kernel import plan
 from rdcnlab.engines.kernel.build import patches
 from rdcnlab.engines.kernel.plan.hosts import sysctls
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario, Transport, older
 from tests.conftest import TWO_FLOWS
@@ -43,7 +44,7 @@ def test_every_setting_reaches_the_kernel(kernel: str) -> None:
     for name, value in expected.items():
         text = " ".join(value).replace(" B", "") if isinstance(value, list) else str(value).removesuffix(" B")
         assert written[f"net.ipv4.tcp_{name}"] == text
-    plan.compile_plan(scenario)
+    plan.compile_plan(compile_network(scenario))
 
 
 def test_older_means_later_fields_only_where_it_must() -> None:

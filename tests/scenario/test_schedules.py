@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rdcnlab.engines.kernel import plan
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.scenario import Scenario, dilation
@@ -147,7 +148,7 @@ def test_a_queue_that_grows_ahead_of_the_circuit_shrinks_after_it() -> None:
 
 
 def test_the_plan_has_one_class_for_all_flows_of_a_schedule() -> None:
-    switch = plan.compile_plan(HYBRID)["switches"][0]
+    switch = plan.compile_plan(compile_network(HYBRID))["switches"][0]
     assert [entry["id"] for entry in switch["classes"]] == [17, 18]
     forward = switch["classes"][0]
     assert forward["voq"] == {"limit_bytes": 0, "limit_packets": 16, "ecn": 10 * 9014}
@@ -158,24 +159,26 @@ def test_the_plan_has_one_class_for_all_flows_of_a_schedule() -> None:
     assert [rule["dport"] for rule in there] == [rule["sport"] for rule in back] == [*range(5001, 5017)]
     assert (there[0]["in_if"], back[0]["in_if"]) == ("sw-a1", "sw-b1")
     mixed = HYBRID.with_(**{"network.links.packet.buffer": "1 MB", "flows.flow-3.path": "packet"})
-    classes = plan.compile_plan(mixed.with_(**{"flows.flow-2.back": "packet"}))["switches"][0]["classes"]
+    classes = plan.compile_plan(compile_network(mixed.with_(**{"flows.flow-2.back": "packet"})))["switches"][0][
+        "classes"
+    ]
     assert [entry["id"] for entry in classes] == [3, 17, 18, 19]
 
 
 def test_each_host_is_told_of_the_schedule_it_listens_to() -> None:
     told = HYBRID.with_(notify={"delay": "5 us", "hosts": [{"name": "b2", "delay": 0}]})
-    asked = plan.compile_plan(told)
+    asked = plan.compile_plan(compile_network(told))
     assert asked["sysctls"]["net.ipv4.tdn_count"] == "2"
     by_host = {each["host"]: (each["class"], each["delay"], each["dst"]) for each in asked["switches"][0]["notify"]}
     assert by_host["a1"] == (17, 5000, "10.0.0.1")
     assert by_host["b2"] == (18, 0, "10.0.0.18")
-    assert not plan.compile_plan(HYBRID)["switches"][0]["notify"]
-    assert "net.ipv4.tdn_count" not in plan.compile_plan(HYBRID)["sysctls"]
+    assert not plan.compile_plan(compile_network(HYBRID))["switches"][0]["notify"]
+    assert "net.ipv4.tdn_count" not in plan.compile_plan(compile_network(HYBRID))["sysctls"]
 
 
 def test_pushing_takes_its_time_for_each_flow() -> None:
     pushed = HYBRID.with_(notify={"model": "push", "each": "2 us"}, **{"transport.tdtcp": True})
-    asked = plan.compile_plan(pushed)
+    asked = plan.compile_plan(compile_network(pushed))
     assert asked["sysctls"]["net.ipv4.tcp_tdtcp_push"] == "1"
     delays = {each["host"]: each["delay"] for each in asked["switches"][0]["notify"]}
     assert [delays[name] for name in ("a1", "a2", "a16", "b1")] == [2000, 4000, 32_000, 2000]
@@ -184,19 +187,19 @@ def test_pushing_takes_its_time_for_each_flow() -> None:
 def test_echoes_name_a_schedule_that_is_followed() -> None:
     echo = "network.schedules.reverse.echo"
     marked = HYBRID.with_(**{echo: {"of": "forward", "in_advance": "150 us"}})
-    entry = plan.compile_plan(marked)["switches"][0]["classes"][1]
+    entry = plan.compile_plan(compile_network(marked))["switches"][0]["classes"][1]
     assert entry["echo"] == {"class": 17, "tdn": 1, "in_advance": 150_000}
     with pytest.raises(InputError, match=r"echo\.of"):
-        plan.compile_plan(HYBRID.with_(**{echo: {"of": "nowhere"}}))
+        plan.compile_plan(compile_network(HYBRID.with_(**{echo: {"of": "nowhere"}})))
 
 
 def test_what_only_our_switch_can_do_is_refused_elsewhere() -> None:
     with pytest.raises(InputError, match="tdtcp"):
         HYBRID.with_(**{"transport.tdtcp": True})
     with pytest.raises(InputError, match="another switch"):
-        plan.check(HYBRID.with_(**{"switch.kind": "bmv2"}))
+        plan.check(compile_network(HYBRID.with_(**{"switch.kind": "bmv2"})))
     with pytest.raises(InputError, match="another switch"):
-        plan.check(HYBRID.with_(notify={}, **{"switch.kind": "linux"}))
+        plan.check(compile_network(HYBRID.with_(notify={}, **{"switch.kind": "linux"})))
 
 
 def test_tdtcp_without_a_schedule_is_refused() -> None:

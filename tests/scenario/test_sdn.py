@@ -10,6 +10,7 @@ import pytest
 
 from rdcnlab.analysis.show.rows import kind
 from rdcnlab.engines.kernel.plan import check, compile_plan
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 
@@ -51,7 +52,7 @@ def test_a_controller_counts_by_its_content(app: Path) -> None:
     (app / "mine.py").write_text("# another\n")
     assert scenario(app, controller="mine.py").hash != first.hash
     with pytest.raises(InputError, match=r"switch\.controller: .*the file the scenario was made with"):
-        compile_plan(first)
+        compile_plan(compile_network(first))
 
 
 def test_links_are_observed_for_a_controller_only(app: Path) -> None:
@@ -59,7 +60,7 @@ def test_links_are_observed_for_a_controller_only(app: Path) -> None:
     plain, observing = (scenario(app, controller="mine.py", **more) for more in ({}, {"observe_links": True}))
     assert plain.hash != observing.hash
     assert plain.hash == scenario(app, controller="mine.py", observe_links=False).hash
-    plans = [compile_plan(one)["switches"][0] for one in (plain, observing)]
+    plans = [compile_plan(compile_network(one))["switches"][0] for one in (plain, observing)]
     assert [one.get("observe_links") for one in plans] == [None, True]
     with pytest.raises(InputError, match=r"switch\.observe_links: .*only an application, given as controller"):
         scenario(app, observe_links=True)
@@ -69,10 +70,10 @@ def test_a_port_is_down_while_its_line_is(app: Path) -> None:
     """Only a controller of the user's own can hear of it."""
     down = {"network.links.blue.down": [["1 ms", "2 ms"], ["5 ms", "6 ms"]]}
     own, plain = scenario(app, controller="mine.py").with_(**down), scenario().with_(**down)
-    found = compile_plan(own)["switches"][0]["down"]
+    found = compile_plan(compile_network(own))["switches"][0]["down"]
     assert list(found.values()) == [((1_000_000, 2_000_000), (5_000_000, 6_000_000))]
-    assert set(found) < set(compile_plan(own)["switches"][0]["interfaces"])
-    assert "down" not in compile_plan(plain)["switches"][0]
+    assert set(found) < set(compile_plan(compile_network(own))["switches"][0]["interfaces"])
+    assert "down" not in compile_plan(compile_network(plain))["switches"][0]
 
 
 @pytest.mark.parametrize("field", ["delay", "jitter"])
@@ -100,13 +101,15 @@ def test_what_ovs_cannot_do_is_refused_by_the_name_of_the_field(
     app: Path, more: dict[str, Any], field: str, allowed: str
 ) -> None:
     with pytest.raises(InputError, match=rf"{field}: .*{allowed}"):
-        check(scenario(app, **more))
+        check(compile_network(scenario(app, **more)))
 
 
 def test_another_seed_draws_other_delays_for_each_instant() -> None:
     """The timetable has 1001 instants until the limit of 1 s, its first one included."""
     drawn = [
-        compile_plan(scenario(path=SLOTS, jitter="500 us").with_(seed=seed), here=False)["switches"][0]["drawn_ns"]
+        compile_plan(compile_network(scenario(path=SLOTS, jitter="500 us").with_(seed=seed)), here=False)["switches"][
+            0
+        ]["drawn_ns"]
         for seed in (0, 0, 1)
     ]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -168,7 +171,7 @@ def test_a_changed_file_of_a_controller_is_refused(tmp_path: Path) -> None:
     found = scenario(tmp_path, controller="balancer")
     (mine / "paths" / "best.py").write_text("# another\n")
     with pytest.raises(InputError, match=r"switch\.controller: .*best\.py' has changed"):
-        compile_plan(found)
+        compile_plan(compile_network(found))
 
 
 def test_a_directory_needs_a_file_to_begin_with(tmp_path: Path) -> None:

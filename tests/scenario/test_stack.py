@@ -11,6 +11,7 @@ import yaml
 
 from rdcnlab.engines.kernel import plan
 from rdcnlab.engines.kernel.plan import compile_plan
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.ns3.check import check as check_ns3
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario, Transport
@@ -38,7 +39,7 @@ def test_what_is_not_stated_has_no_trace() -> None:
     plain = scenario()
     assert not {"offload", "hosts"} & plain.to_dict().keys()
     assert plain.hash == scenario(offload={}, hosts=[]).hash
-    for host in compile_plan(plain)["hosts"]:
+    for host in compile_plan(compile_network(plain))["hosts"]:
         assert not {"offload", "transport"} & host.keys()
 
 
@@ -48,7 +49,7 @@ def test_offloads_of_all_and_of_one() -> None:
         hosts=[{"name": "h[2-3]", "offload": {"tso": "18000 B"}}],
     )
     assert Scenario.from_dict(given.to_dict()) == given
-    cards = {host["name"]: host["offload"] for host in compile_plan(given)["hosts"]}
+    cards = {host["name"]: host["offload"] for host in compile_plan(compile_network(given))["hosts"]}
     assert cards["h1"] == {"tso": 64_000, "gro": True, "coalesce": 20_000}
     assert cards["h2"] == cards["h3"] == {"tso": 18_000, "gro": False, "coalesce": 0}
 
@@ -58,8 +59,8 @@ def test_a_count_of_frames_is_written_only_where_it_is_given() -> None:
     timed, counted = scenario(offload=card), scenario(offload={**card, "coalesce_frames": 4})
     assert timed.hash == scenario(offload={**card, "coalesce_frames": 0}).hash != counted.hash
     assert Scenario.from_dict(counted.to_dict()) == counted
-    assert "coalesce_frames" not in compile_plan(timed)["hosts"][0]["offload"]
-    assert compile_plan(counted)["hosts"][0]["offload"]["coalesce_frames"] == 4
+    assert "coalesce_frames" not in compile_plan(compile_network(timed))["hosts"][0]["offload"]
+    assert compile_plan(compile_network(counted))["hosts"][0]["offload"]["coalesce_frames"] == 4
 
 
 def test_a_stock_host_meets_a_patched_one() -> None:
@@ -70,7 +71,7 @@ def test_a_stock_host_meets_a_patched_one() -> None:
     assert given.transport.loss_timers == 1
     assert given.transport_of("h2").loss_timers is None
     assert given.transport_of("h3").loss_timers == 1
-    hosts = {host["name"]: host.get("transport", {}) for host in compile_plan(given)["hosts"]}
+    hosts = {host["name"]: host.get("transport", {}) for host in compile_plan(compile_network(given))["hosts"]}
     assert hosts["h1"] == {}
     assert "net.ipv4.tcp_loss_timers" not in hosts["h2"]
     assert hosts["h2"]["net.ipv4.tcp_sack"] == "0"
@@ -130,7 +131,7 @@ def test_a_flows_settings_are_those_of_its_hosts() -> None:
     }
     given = scenario(network=network, flows=flows, hosts=[{"name": "h1", "transport": {"like": "4.9"}}])
     assert [given.transport_of(f"h{number}").like for number in (1, 2, 3, 4)] == ["4.15", "4.15", None, None]
-    settings = {host["name"]: host["transport"] for host in compile_plan(given)["hosts"]}
+    settings = {host["name"]: host["transport"] for host in compile_plan(compile_network(given))["hosts"]}
     assert settings["h1"] == settings["h2"]
     assert settings["h1"]["net.ipv4.tcp_loss_timers"] == "1"
     assert settings["h3"]["net.ipv4.tcp_sack"] == "0"
@@ -171,9 +172,9 @@ def test_refusals_name_the_field(fields: dict[str, Any], named: str) -> None:
 def test_other_engines_and_switches_refuse() -> None:
     card = {"tso": "9000 B"}
     with pytest.raises(InputError, match="offload"):
-        plan.check(scenario(offload=card, switch={"kind": "linux"}, flows=[
+        plan.check(compile_network(scenario(offload=card, switch={"kind": "linux"}, flows=[
             {"name": "flow", "size": "1 MB", "path": "bypass", "src": "h1", "dst": "h3"}
-        ]))  # fmt: skip
+        ])))  # fmt: skip
     for fields in ({"offload": card}, {"hosts": [{"name": "h1"}]}, {"flows": [{**FLOW, "transport": {}}]}):
         with pytest.raises(InputError, match=next(iter(fields))):
             check_ns3(scenario(**fields, engine={"kind": "ns3"}))

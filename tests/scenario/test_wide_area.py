@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from rdcnlab.engines.kernel import plan
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.presets import preset
@@ -84,17 +85,19 @@ def test_packets_that_are_counted_are_reduced_while_the_run_goes_on() -> None:
     from rdcnlab_papers.carpa import space
 
     asked = space.moving_groups(50, 9, seed=1, settle_s=400, every_s=200)
-    probes = {probe["name"]: probe for probe in plan.compile_plan(asked)["probes"]}
+    probes = {probe["name"]: probe for probe in plan.compile_plan(compile_network(asked))["probes"]}
     times = {"start_ns": 60 * 10**9, "bin_ns": 100 * MS, "every_ns": 250 * MS}
     assert probes["ocs_dequeue"]["tally"] == {**times, "instants": []}
     # windows in bins: the ACKs of an interval of 250 ms are kept, not those of the run; with `acks` all are needed
     for bins, kept in (({"probes.tcp": "bin"}, True), ({"probes.tcp": "bin", "probes.acks": True}, False)):
-        probes = {probe["name"]: probe for probe in plan.compile_plan(asked.with_(**bins))["probes"]}
+        probes = {probe["name"]: probe for probe in plan.compile_plan(compile_network(asked.with_(**bins)))["probes"]}
         assert (probes["tcp_probe"].get("latest") == times) == kept
 
 
 def test_parameters_of_cubic_are_files_of_the_module_and_no_sysctls() -> None:
-    made_plan = plan.compile_plan(made().with_(**{"transport.cubic_beta": 819, "transport.cubic_hystart": 0}))
+    made_plan = plan.compile_plan(
+        compile_network(made().with_(**{"transport.cubic_beta": 819, "transport.cubic_hystart": 0}))
+    )
     assert made_plan["parameters"] == {"tcp_cubic/parameters/beta": "819", "tcp_cubic/parameters/hystart": "0"}
     assert not any("cubic" in name for name in made_plan["sysctls"])
-    assert plan.compile_plan(made())["parameters"] == {}
+    assert plan.compile_plan(compile_network(made()))["parameters"] == {}

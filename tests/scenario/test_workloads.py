@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario, distributions
 from rdcnlab.scenario.workloads.drawing import MOST_FLOWS
@@ -323,9 +324,9 @@ def test_mptcp_needs_pairs_at_two_switches() -> None:
 def test_a_host_receives_one_flow_over_quic() -> None:
     once = scenario(protocol="quic", pattern="permutation", arrivals="once")
     assert {flow.protocol for flow in once.flows} == {"quic"}
-    quic.check(once)
+    quic.check(compile_network(once).traffic)
     with pytest.raises(InputError) as caught:
-        quic.check(scenario(protocol="quic", pattern="all-to-all", arrivals="once"))
+        quic.check(compile_network(scenario(protocol="quic", pattern="all-to-all", arrivals="once")).traffic)
     assert "both go to h" in str(caught.value)
     assert "a permutation or stride, with arrivals: once" in str(caught.value)
     assert "quic has no dctcp" in refusal(protocol="quic", cc="dctcp")

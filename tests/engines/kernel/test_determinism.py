@@ -17,6 +17,7 @@ import pytest
 
 from rdcnlab.engines.kernel import build, cores, guest, plan
 from rdcnlab.engines.kernel.observe import observed
+from rdcnlab.engines.network import compile_network
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.digest import digests
 from rdcnlab.runs.shipped import Shipped
@@ -156,8 +157,10 @@ def test_root_and_an_ordinary_user(
                 os.setuid(nobody.pw_uid)
                 monkeypatch.setattr(guest, "HERE", place)
                 copy = build.Kernel("copy", place / "kernel", place / "tools")
-                guest.run(copy, plan.compile_plan(scenario), place / "run", python="/usr/bin/python3")
-                (place / "run" / "digest").write_text(str(digests(observed.tables(scenario, place / "run"))))
+                guest.run(copy, plan.compile_plan(compile_network(scenario)), place / "run", python="/usr/bin/python3")
+                (place / "run" / "digest").write_text(
+                    str(digests(observed.tables(compile_network(scenario), place / "run")))
+                )
                 status = 0
             except BaseException:  # noqa: BLE001  (the parent checks the status)
                 traceback.print_exc()

@@ -35,18 +35,16 @@ def test_only_what_python_does_counts(other: str, same: bool) -> None:
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> KernelEngine:
+def engine(two_flows: Scenario, monkeypatch: pytest.MonkeyPatch) -> KernelEngine:
     """An engine without a kernel. The kernel's source is not needed."""
     monkeypatch.setattr(identity.build, "identity", lambda **_: "kernel")
-    return KernelEngine()
+    return KernelEngine(two_flows)
 
 
-def test_how_a_guest_is_booted_counts(
-    engine: KernelEngine, two_flows: Scenario, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = engine.identity(two_flows)
+def test_how_a_guest_is_booted_counts(engine: KernelEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = engine.identity()
     monkeypatch.setattr(identity.guest, "WALL_CLOCK", 1)
-    assert engine.identity(two_flows) != before
+    assert engine.identity() != before
 
 
 def test_how_software_is_found_does_not_count() -> None:

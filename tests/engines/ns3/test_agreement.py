@@ -44,7 +44,7 @@ def bottleneck(cc: str, **more: Any) -> Scenario:
 
 def simulated(scenario: Scenario, directory: Path, *, core: int | None = None) -> dict[str, pd.DataFrame]:
     directory.mkdir(exist_ok=True)
-    outcome = Ns3Engine().run(with_ns3(scenario), directory, core=core, wall_limit_s=120)
+    outcome = Ns3Engine(with_ns3(scenario)).run(directory, core=core, wall_limit_s=120)
     tables = {name: table.to_pandas() for name, table in outcome.tables.items()}
     return {**tables, "digest": digests(outcome.tables)}
 
@@ -253,8 +253,8 @@ def test_a_run_that_takes_too_much_memory_says_so(tmp_path: Path, monkeypatch: p
 
 def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="took more than 1 s"):
-        Ns3Engine().run(
-            with_ns3(bottleneck("cubic").with_(size="4 GB", limit="60 s")), tmp_path, core=None, wall_limit_s=1
+        Ns3Engine(with_ns3(bottleneck("cubic").with_(size="4 GB", limit="60 s"))).run(
+            tmp_path, core=None, wall_limit_s=1
         )
 
 

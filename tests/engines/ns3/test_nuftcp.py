@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.ns3 import build, plan, process
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.presets import preset
@@ -75,7 +76,7 @@ def swapped(period: str, *, limit: str, sack: bool = False, jitter: str = "1 ms"
 def seen(scenario: Scenario, directory: Path, **settings: int) -> list[dict[str, Any]]:
     """Return the results of the flows with NUFTCP."""
     directory.mkdir(exist_ok=True)
-    asked = plan.compile_plan(scenario)
+    asked = plan.compile_plan(compile_network(scenario))
     asked["nuftcp"] = {**PAPER, **settings}
     for flow in asked["flows"]:
         flow["variant"] = "rdcnlab::Nuftcp"
@@ -146,5 +147,7 @@ def test_duplicates_counted_in_cwr_do_not_end_the_simulation(tmp_path: Path) -> 
             "seed": 6,
         }
     )  # fmt: skip
-    result = process.run(build.make(), plan.compile_plan(scenario), tmp_path, core=None, wall_limit_s=300)
+    result = process.run(
+        build.make(), plan.compile_plan(compile_network(scenario)), tmp_path, core=None, wall_limit_s=300
+    )
     assert total(result["flows"], "retransmits") > 0

@@ -11,6 +11,7 @@ import pytest
 
 from rdcnlab.app.doctor import examine
 from rdcnlab.engines import get_engine
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.ns3 import Ns3Engine, build
 from rdcnlab.engines.ns3.check import FIXED, FOLLOWED, MEMORY, check
 from rdcnlab.engines.ns3.plan import compile_plan
@@ -76,7 +77,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
 def test_a_refusal_names_the_field_and_what_is_allowed(field: str, changes: dict[str, Any]) -> None:
     scenario = asked(**changes)
     with pytest.raises(InputError) as caught:
-        Ns3Engine().prepare(scenario)
+        Ns3Engine(scenario).prepare()
     problem = next(problem for problem in caught.value.problems if problem.field == field)
     assert problem.allowed
     assert len(caught.value.problems) == len({problem.field for problem in caught.value.problems})
@@ -123,7 +124,7 @@ def test_a_plan_has_whole_numbers_only(data: dict[str, Any]) -> None:
         parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
         return [value] if parts is None else [leaf for part in parts for leaf in leaves(part)]
 
-    found = leaves(compile_plan(Scenario.from_dict(data)))
+    found = leaves(compile_plan(compile_network(Scenario.from_dict(data))))
     assert {type(leaf) for leaf in found} <= {int, str, bool}
 
 
@@ -151,4 +152,4 @@ def test_where_there_is_no_wheel_doctor_and_engine_say_so(
     assert not row["needed"]
     assert re.search(said, row["result"])
     with pytest.raises(RunError, match=said):
-        Ns3Engine().prepare(asked())
+        Ns3Engine(asked()).prepare()

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from rdcnlab.engines.kernel import build
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.ns3 import Ns3Engine
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
@@ -31,7 +32,7 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
         directory = tmp_path / scenario.hash[:12]
         directory.mkdir()
         asked = scenario.with_(**{"engine.kind": "ns3"})
-        outcome = Ns3Engine().run(asked, directory, core=None, wall_limit_s=300)
+        outcome = Ns3Engine(asked).run(directory, core=None, wall_limit_s=300)
         return {name: table.to_pandas() for name, table in outcome.tables.items()}
 
     return on_ns3
@@ -131,7 +132,7 @@ def test_snapshots_are_a_poisson_process() -> None:
 def test_the_queue_is_that_of_the_scenario(kernel: build.Kernel) -> None:
     from rdcnlab.engines.kernel.plan import compile_plan
 
-    (link,) = compile_plan(shared())["switches"][0]["links"]
+    (link,) = compile_plan(compile_network(shared()))["switches"][0]["links"]
     assert link["queue"] == {
         "limit_bytes": 200_000, "ecn": 20_000, "red_min": 20_000, "red_max": 40_000, "red_prob": 50_000_000,
     }  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 
 from rdcnlab.analysis.timetables import targets, together
 from rdcnlab.engines.kernel import plan as kernel_plan
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.ns3 import check as ns3_check
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.store import Store
@@ -126,8 +127,8 @@ def test_a_jitter_of_each_link_takes_the_rhythm_of_two_flows_away() -> None:
 @pytest.mark.parametrize("variant", ["nuftcp", "tdtcp", "dctcp", "cubic", "bbr"])
 def test_engines_take_all_transports_that_they_have(variant: Any) -> None:
     scenario = clos.updates(variant, seed=0)
-    kernel_plan.check(scenario)
-    assert bool(kernel_plan.compile_plan(scenario, here=False)["switches"])
+    kernel_plan.check(compile_network(scenario))
+    assert bool(kernel_plan.compile_plan(compile_network(scenario), here=False)["switches"])
     assert variant_of(scenario) == variant
     there = scenario.with_(**{"engine.kind": "ns3"})
     if variant == "tdtcp":
@@ -145,7 +146,7 @@ def test_hosts_are_told_of_both_spines_also_if_nothing_changes() -> None:
         ]  # fmt: skip
         assert all({slot.tdn for slot in each.schedule.slots} == {0, 1} for each in told)
         assert all(f"spine{slot.tdn + 1}" == slot.link for each in told for slot in each.schedule.slots)
-        kernel_plan.compile_plan(scenario, here=False)
+        kernel_plan.compile_plan(compile_network(scenario), here=False)
 
 
 def test_without_marks_there_is_no_threshold_and_all_share_a_line() -> None:

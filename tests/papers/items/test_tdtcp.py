@@ -10,6 +10,7 @@ import pytest
 
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.engines.kernel import plan
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
@@ -116,7 +117,7 @@ def test_the_columns_are_the_two_testbeds() -> None:
 def test_flows_of_tdtcp_are_spread_and_others_do_not_offer_it() -> None:
     asked = tdtcp.fairness(counts=[4]).pairs[0][0]
     assert [n for n, flow in enumerate(asked.flows) if asked.offered(flow)] == [3, 7, 11, 15]
-    hosts = {host["name"]: host["sysctls"] for host in plan.compile_plan(asked)["hosts"]}
+    hosts = {host["name"]: host["sysctls"] for host in plan.compile_plan(compile_network(asked))["hosts"]}
     assert hosts["a1"] == {"net.ipv4.tcp_tdtcp": "0"}
     assert (hosts["a4"], hosts["b1"]) == ({}, {})
 

@@ -138,7 +138,7 @@ def test_guests_use_the_programs_of_the_package(module: Path) -> None:
 
 
 def test_a_campaign_takes_the_package_to_other_machines(module: Path, two_flows: Scenario) -> None:
-    needed = KernelEngine().builds(two_flows)
+    needed = KernelEngine(two_flows).builds()
     assert needed.compilers == {"gcc": COMPILER}
     assert needed.environment["KERNEL_SOURCE"].endswith(f"{ARCHIVE.name}#sha256={DIGEST}")
     packed = build_bundle.pack([two_flows])

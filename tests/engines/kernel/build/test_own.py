@@ -38,8 +38,7 @@ def test_its_kernel_has_an_identity_of_its_own(tmp_path: Path) -> None:
     assert build.identity(algorithm=made.engine.algorithm) != build.identity()
     other = tmp_path / "tcp_gentle.c"
     other.write_text(GENTLE.read_text().replace("PAUSE_FACTOR\t3", "PAUSE_FACTOR\t2"))
-    engine = get_engine(plain)
-    numbers = {engine.identity(each) for each in (plain, made, scenario(other))}
+    numbers = {get_engine(each).identity() for each in (plain, made, scenario(other))}
     assert len(numbers) == 3
 
 
@@ -127,7 +126,7 @@ def test_the_example_runs_and_a_faulty_file_shows_the_compilers_message(store: S
     # long enough for the first losses: until then both are in slow start
     made, usual = (scenario(GENTLE, cc, size="64 MiB") for cc in ("gentle", "reno"))
     with all_cores():
-        get_engine(made).prepare(made)
+        get_engine(made).prepare()
     ours, reno = campaign([made, usual], store=store, progress=False)
     assert ours.table("flows").column("cc").to_pylist() == ["gentle", "gentle"]
     assert all(ours.table("flows").column("finished").to_pylist())
@@ -141,4 +140,4 @@ def test_the_example_runs_and_a_faulty_file_shows_the_compilers_message(store: S
     lines[at] = "\tca->rtt_us = sample->nothing;"
     broken.write_text("\n".join(lines) + "\n")
     with pytest.raises(InputError, match=rf"tcp_broken\.c:{at + 1}:\d+: error: .*has no member named 'nothing'"):
-        get_engine(made).prepare(scenario(broken))
+        get_engine(scenario(broken)).prepare()

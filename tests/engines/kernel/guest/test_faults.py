@@ -19,6 +19,7 @@ from rdcnlab.engines.kernel import guest, plan
 from rdcnlab.engines.kernel.build import Kernel
 from rdcnlab.engines.kernel.guest import memory, processes, watchdog
 from rdcnlab.engines.kernel.jail import sandbox
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
@@ -77,7 +78,9 @@ def test_a_signal_from_outside(kernel: Kernel, two_flows: Scenario, tmp_path: Pa
     shooter = threading.Thread(target=shoot)
     shooter.start()
     with pytest.raises(RunError, match="ended from outside by SIGKILL"):
-        guest.run(kernel, plan.compile_plan(two_flows.with_(size="4 GiB")), tmp_path, python=sys.executable)
+        guest.run(
+            kernel, plan.compile_plan(compile_network(two_flows.with_(size="4 GiB"))), tmp_path, python=sys.executable
+        )
     shooter.join()
 
 
@@ -103,7 +106,7 @@ def test_a_lost_process_ends_the_run(kernel: Kernel, two_flows: Scenario, tmp_pa
     # long enough to be running when the process is killed, short enough to end if the loss goes unnoticed
     long = two_flows.with_(size="4 GiB")
     with pytest.raises(RunError, match="the host ended a process of the guest from outside"):
-        guest.run(kernel, plan.compile_plan(long), tmp_path, python=sys.executable, wall_limit_s=120)
+        guest.run(kernel, plan.compile_plan(compile_network(long)), tmp_path, python=sys.executable, wall_limit_s=120)
     ended = time.monotonic()
     shooter.join()
     assert ended - killed[0] < 10
@@ -162,7 +165,9 @@ def test_ctrl_c_ends_the_guest(kernel: Kernel, two_flows: Scenario, tmp_path: Pa
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
-        guest.run(kernel, plan.compile_plan(two_flows.with_(size="4 GiB")), tmp_path, python=sys.executable)
+        guest.run(
+            kernel, plan.compile_plan(compile_network(two_flows.with_(size="4 GiB"))), tmp_path, python=sys.executable
+        )
     thread.join()
     assert not guest_of(kernel)
 
@@ -172,10 +177,11 @@ def test_killing_the_host_process_ends_the_guest(kernel: Kernel, two_flows: Scen
         "import sys, pathlib\n"
         "from rdcnlab.engines.kernel import guest, plan\n"
         "from rdcnlab.engines.kernel.build import Kernel\n"
+        "from rdcnlab.engines.network import compile_network\n"
         "from rdcnlab.scenario import Scenario\n"
-        f"scenario = Scenario.load({str(tmp_path / 'scenario.json')!r})\n"
+        f"network = compile_network(Scenario.load({str(tmp_path / 'scenario.json')!r}))\n"
         f"kernel = Kernel('x', pathlib.Path({str(kernel.directory)!r}), pathlib.Path({str(kernel.tools)!r}))\n"
-        f"guest.run(kernel, plan.compile_plan(scenario), pathlib.Path({str(tmp_path)!r}), python=sys.executable)\n"
+        f"guest.run(kernel, plan.compile_plan(network), pathlib.Path({str(tmp_path)!r}), python=sys.executable)\n"
     )
     (tmp_path / "scenario.json").write_text(two_flows.with_(size="16 GiB", limit="3600 s").json())
     process = subprocess.Popen([sys.executable, "-c", script])

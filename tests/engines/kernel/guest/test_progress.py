@@ -15,6 +15,7 @@ import pytest
 from rdcnlab.engines.kernel import KernelEngine, build, guest, plan
 from rdcnlab.engines.kernel.guest import progress, watchdog
 from rdcnlab.engines.kernel.observe import observed
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.scenario import Scenario
 
@@ -50,13 +51,15 @@ def test_rows_appear_while_the_guest_runs_and_end_with_the_final_counts(
     seen: list[tuple[int, int]] = []
 
     def watch(virtual_ns: int) -> None:
-        found = KernelEngine().arrived(tmp_path)
+        found = KernelEngine(unfinished).arrived(tmp_path)
         if found is not None and len(found.t_ns):
             assert found.t_ns[-1] <= virtual_ns - START_NS
             seen.append((len(found.t_ns), int(found.received_B[-1].sum())))
 
-    guest.run(kernel, plan.compile_plan(unfinished), tmp_path, python=sys.executable, watch=watch)
-    received = observed.tables(unfinished, tmp_path)["flows"].to_pandas().set_index("flow")["received_B"]
+    guest.run(kernel, plan.compile_plan(compile_network(unfinished)), tmp_path, python=sys.executable, watch=watch)
+    received = (
+        observed.tables(compile_network(unfinished), tmp_path)["flows"].to_pandas().set_index("flow")["received_B"]
+    )
     last = progress.read(tmp_path, START_NS)
 
     # seen more than once, before the end, and growing
@@ -82,5 +85,5 @@ def test_a_file_that_is_being_written_has_whole_rows_only(tmp_path: Path) -> Non
     assert progress.read(tmp_path, START_NS).received_B.shape == (0, 0)
 
 
-def test_a_run_without_such_a_file_shows_nothing(tmp_path: Path) -> None:
-    assert KernelEngine().arrived(tmp_path) is None
+def test_a_run_without_such_a_file_shows_nothing(two_flows: Scenario, tmp_path: Path) -> None:
+    assert KernelEngine(two_flows).arrived(tmp_path) is None

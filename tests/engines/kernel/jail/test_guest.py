@@ -20,6 +20,7 @@ from rdcnlab.engines.kernel import build, guest, plan
 from rdcnlab.engines.kernel.guest import quota, watchdog
 from rdcnlab.engines.kernel.jail import sandbox
 from rdcnlab.engines.kernel.looking import look
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
@@ -137,7 +138,7 @@ def test_a_stopped_guest_is_reported(
     thread.start()
     long = two_flows.with_(size="4 GiB")
     with pytest.raises(RunError, match=r"kernel \(process \d+\) has been stopped for \d+ s.*its state is T"):
-        guest.run(kernel, plan.compile_plan(long), tmp_path, python=sys.executable, wall_limit_s=60)
+        guest.run(kernel, plan.compile_plan(compile_network(long)), tmp_path, python=sys.executable, wall_limit_s=60)
     thread.join()
 
 

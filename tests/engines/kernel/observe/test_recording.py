@@ -109,7 +109,7 @@ def test_as_many_flows_of_udp_as_are_allowed_are_counted_and_one_more_is_refused
     with pytest.raises(
         InputError, match=r"^flows: there are 1025 flows of udp, mptcp .*at most 1024 flows of these kinds"
     ):
-        plan.check(many(1025))
+        plan.check(compile_network(many(1025)))
 
 
 @pytest.mark.guest
@@ -149,9 +149,9 @@ def test_memory_follows_from_what_can_be_under_way() -> None:
     flow = {"rate": "9 Gb/s", "size": "400 MB"}
     held = datagrams({"rate": "100 Gb/s", "buffer": "60 MB"}, flow, "60 s", port={"buffer": "unlimited"})
     assert memory_of(PAYLOAD) == 2304
-    assert plan.compile_plan(held)["memory_kB"] > 2 * 2304 * 271_740 // 1000
+    assert plan.compile_plan(compile_network(held))["memory_kB"] > 2 * 2304 * 271_740 // 1000
     limited = datagrams({"rate": "100 Gb/s", "buffer": "1 MB"}, flow, "60 s")
-    assert plan.compile_plan(limited)["memory_kB"] < 20_000
+    assert plan.compile_plan(compile_network(limited))["memory_kB"] < 20_000
 
 
 @pytest.mark.slow
@@ -161,6 +161,6 @@ def test_fifty_thousand_flows_ask_for_less_than_four_gigabytes() -> None:
         for n in range(50_000)
     ]
     network = {"fabric": "leaf-spine", "leaves": 4, "spines": 4, "hosts": 16}
-    made = plan.compile_plan(Scenario.from_dict({"network": network, "flows": flows}))
+    made = plan.compile_plan(compile_network(Scenario.from_dict({"network": network, "flows": flows})))
     assert memory.size(made["memory_kB"] + sum(each.get("memory_kB", 0) for each in made["switches"])) < 4 * 2**30
     assert guest.memory.BASE <= 2**30

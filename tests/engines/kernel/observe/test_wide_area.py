@@ -14,6 +14,7 @@ from scapy.utils import PcapNgReader
 
 from rdcnlab.engines.kernel import KernelEngine, build, guest, plan
 from rdcnlab.engines.kernel.observe import observed
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.network.numbers import DATE_NS, START_NS
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -68,7 +69,7 @@ def test_a_capture_is_read_by_others_and_repeats(kernel: build.Kernel, tmp_path:
     outcomes = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        outcomes.append(KernelEngine().run(asked, tmp_path / name, core=None, wall_limit_s=300))
+        outcomes.append(KernelEngine(asked).run(tmp_path / name, core=None, wall_limit_s=300))
     files = [outcome.files for outcome in outcomes]
     assert set(files[0]) == {"s1.pcapng", "r1.pcapng"}
     for name in files[0]:
@@ -152,7 +153,7 @@ def test_a_flow_that_is_moved_ten_thousand_times_loses_no_byte(kernel: build.Ker
     asked = single(4, 1, seed=1, extra_ms=2, size=f"{size} B", limit="20 s", starts="0 ns").with_(
         **{"flows.g1.path": path, "probes.count": [], "probes.bin": "100 ms"}
     )
-    made = plan.compile_plan(asked)
+    made = plan.compile_plan(compile_network(asked))
     (flow,) = made["flows"]
     words = flow["line"].split()
     # a program does not see the directory of its run, and a line has words
@@ -184,4 +185,4 @@ def test_a_flow_that_is_moved_ten_thousand_times_loses_no_byte(kernel: build.Ker
 
 
 def _tables(asked: Scenario, directory: Path) -> dict[str, pd.DataFrame]:
-    return {name: table.to_pandas() for name, table in observed.tables(asked, directory).items()}
+    return {name: table.to_pandas() for name, table in observed.tables(compile_network(asked), directory).items()}

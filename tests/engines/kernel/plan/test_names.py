@@ -64,7 +64,7 @@ def two_switches(*kinds: str, **more: Any) -> Scenario:
 
 @pytest.mark.parametrize("scenario", [one_switch("ocs"), one_switch("linux"), two_switches("ocs", "linux")])
 def test_every_interface_has_a_name_that_linux_allows(scenario: Scenario) -> None:
-    plan = compile_plan(scenario, here=False)
+    plan = compile_plan(compile_network(scenario), here=False)
     labels = {str(host.get("label", host["name"])) for host in plan["hosts"]}
     assert labels == {"Client_1", "2", "h", "4"}
     assert {port["host"] for switch in plan["switches"] for port in switch["ports"]} == labels
@@ -76,7 +76,9 @@ def test_every_interface_has_a_name_that_linux_allows(scenario: Scenario) -> Non
 
 
 def test_captures_are_files_with_the_host_s_name() -> None:
-    plan = compile_plan(one_switch("ocs").with_(**{"probes.capture": [HOSTS[0], HOSTS[1]]}), here=False)
+    plan = compile_plan(
+        compile_network(one_switch("ocs").with_(**{"probes.capture": [HOSTS[0], HOSTS[1]]})), here=False
+    )
     assert [(each["host"], each["interface"]) for each in plan["captures"]] == [
         ("Client_1", "Client_1-eth0"),
         ("Server_Frankf", "2-eth0"),
@@ -84,8 +86,8 @@ def test_captures_are_files_with_the_host_s_name() -> None:
 
 
 def test_plans_of_short_names_have_no_labels() -> None:
-    plan = json.dumps(compile_plan(Scenario.from_dict({"network": "aykurt", "flows": [
-        {"name": "main", "size": "1 MB", "path": "green"}]}), here=False))  # fmt: skip
+    plan = json.dumps(compile_plan(compile_network(Scenario.from_dict({"network": "aykurt", "flows": [
+        {"name": "main", "size": "1 MB", "path": "green"}]})), here=False))  # fmt: skip
     assert '"label"' not in plan
     assert '"host": "s1"' in plan
 
@@ -127,6 +129,6 @@ def test_hosts_of_any_name_exchange_data(run_guest: RunGuest, scenario: Scenario
 def test_ns3_knows_hosts_of_any_name() -> None:
     from rdcnlab.engines.ns3.plan import compile_plan as of_ns3
 
-    plan = of_ns3(two_switches("ocs", "ocs", engine={"kind": "ns3"}))
+    plan = of_ns3(compile_network(two_switches("ocs", "ocs", engine={"kind": "ns3"})))
     names = {host["name"] for host in plan["hosts"]}
     assert names == {port["host"] for switch in plan["switches"] for port in switch["ports"]}

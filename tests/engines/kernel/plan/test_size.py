@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rdcnlab.engines.kernel import plan
-from rdcnlab.engines.network import numbers
+from rdcnlab.engines.network import compile_network, numbers
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.ideal import ideal_ns
@@ -61,7 +61,7 @@ def test_hosts_whose_numbers_need_two_bytes_reach_each_other(run_guest: RunGuest
 
 def test_a_flow_needs_no_rule_where_it_takes_the_usual_way() -> None:
     scenario = fabric(2, 2, [("h1", "h3")] * 20)
-    devices = {device["name"]: device for device in plan.compile_plan(scenario)["switches"]}
+    devices = {device["name"]: device for device in plan.compile_plan(compile_network(scenario))["switches"]}
     ports = {name: {rule.get("dport") for rule in devices[name]["rules"]} - {None} for name in devices}
     # a spine has one way to each leaf, and half of the flows take the first spine
     assert not ports["spine1"] | ports["spine2"]
@@ -76,7 +76,7 @@ def test_too_many_rules_are_an_error_before_the_run() -> None:
     data = {"network": network, "workloads": [workload], "programs": [program], "limit": "1 s"}
     scenario = Scenario.from_dict(data)
     with pytest.raises(InputError, match=r"the switch leaf1 would need .* rules, and it can have 4096") as caught:
-        plan.compile_plan(scenario)
+        plan.compile_plan(compile_network(scenario))
     assert len(str(caught.value)) < 400
 
 
@@ -103,7 +103,7 @@ def test_addresses_of_ways_and_shared_ports_change_no_table(
     scenario = Scenario.from_dict({"network": network, "workloads": workloads, "limit": "1 s", "seed": 2})
     usual = run_guest(scenario)
     limited(monkeypatch, ports=ports, most_rules=50)
-    asked = plan.compile_plan(scenario)
+    asked = plan.compile_plan(compile_network(scenario))
     assert max(len(switch["rules"]) for switch in asked["switches"]) <= 50
     assert {flow["line"].split()[6] for flow in asked["flows"]} == {str(5001 + n) for n in range(min(ports, 500))}
     assert run_guest(scenario).digest == usual.digest
@@ -119,4 +119,4 @@ def test_flows_that_have_a_port_in_turn_must_not_overlap(run_guest: RunGuest, mo
     assert run_guest(later).tables["flows"]["finished"].all()
     waiting = scenario.with_(workloads=[workload, {**workload, "name": "v", "after": "w"}])
     with pytest.raises(InputError, match=r"at most 4, because flow v.1 waits for others"):
-        plan.compile_plan(waiting)
+        plan.compile_plan(compile_network(waiting))

@@ -57,9 +57,9 @@ RunPrograms = Callable[..., Ran]
 
 def run_in(directory: Path, scenario: Scenario, core: int | None = None, limit_s: float = 300) -> Ran:
     """Run a scenario in an empty directory."""
-    engine = KernelEngine()
-    engine.prepare(scenario)
-    outcome = engine.run(scenario, directory, core=core, wall_limit_s=limit_s)
+    engine = KernelEngine(scenario)
+    engine.prepare()
+    outcome = engine.run(directory, core=core, wall_limit_s=limit_s)
     files = {name: path.read_bytes() for name, path in outcome.files.items()}
     tables = {name: table.to_pandas() for name, table in outcome.tables.items()}
     return Ran(tables, str(digests(outcome.tables)), files, dict(outcome.provenance))

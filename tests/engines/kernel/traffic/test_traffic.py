@@ -11,6 +11,7 @@ import pytest
 from rdcnlab.engines.kernel import KernelEngine, build, cores, plan
 from rdcnlab.engines.kernel.checks import native
 from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
@@ -94,7 +95,7 @@ def test_bursts_and_what_a_receiver_asks_for_repeat(run_guest: RunGuest, two_flo
 def test_bursts_are_not_for_p4(two_flows: Scenario) -> None:
     scenario = with_bursts(two_flows, 1).with_(**{"switch.kind": "bmv2"})
     with pytest.raises(InputError, match=r"flows\[2\].protocol: 'udp'"):
-        KernelEngine().prepare(scenario)
+        KernelEngine(scenario).prepare()
 
 
 def over_quic(base: Scenario, **changes: object) -> Scenario:
@@ -155,7 +156,7 @@ def test_programs_may_lie_where_guests_look_at_nothing_else(two_flows: Scenario,
     directory = tmp_path / "run"
     directory.mkdir()
     with pytest.raises(RunError, match=r"the client ended with status 3; client: this is the client"):
-        KernelEngine().run(scenario, directory, core=None, wall_limit_s=300)
+        KernelEngine(scenario).run(directory, core=None, wall_limit_s=300)
 
 
 def test_a_client_that_fails_is_told(run_guest: RunGuest, two_flows: Scenario) -> None:
@@ -174,18 +175,18 @@ def test_clients_that_would_take_each_others_port_are_refused(two_flows: Scenari
     flows = over_quic(two_flows).to_dict()["flows"]
     more = {**flows[0], "name": "more", "src": "s2"}
     with pytest.raises(InputError, match=r"main and more both go to r1; with quic a host receives one flow"):
-        plan.check(over_quic(two_flows).with_(flows=[*flows, more]))
+        plan.check(compile_network(over_quic(two_flows).with_(flows=[*flows, more])))
     back = {**flows[1], "name": "back", "src": "r1", "dst": "s1"}
     with pytest.raises(InputError, match=r"flows\[2\].src: 'r1'"):
-        plan.check(over_quic(two_flows).with_(flows=[*flows, back]))
+        plan.check(compile_network(over_quic(two_flows).with_(flows=[*flows, back])))
 
 
 def test_a_program_that_is_not_there_is_named(two_flows: Scenario) -> None:
     with pytest.raises(RunError, match=r"quic.client: there is no program 'nosuchclient'"):
-        KernelEngine().prepare(over_quic(two_flows, **{"quic.client": "nosuchclient {port}"}))
+        KernelEngine(over_quic(two_flows, **{"quic.client": "nosuchclient {port}"})).prepare()
 
 
 @pytest.mark.skipif(not native.available(), reason="network namespaces of the host need root")
 def test_the_hosts_own_kernel_takes_the_same_flows(kernel: build.Kernel, two_flows: Scenario) -> None:
     scenario = two_flows.with_(size="64 MiB")
-    assert 0 < native.seconds(kernel, scenario, cores()[0]) < 60
+    assert 0 < native.seconds(kernel, plan.compile_plan(compile_network(scenario)), cores()[0]) < 60

@@ -11,6 +11,7 @@ import pytest
 
 from rdcnlab.engines.kernel import cores, plan
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
@@ -124,7 +125,9 @@ def test_wrong_entries_are_refused_by_name(run_guest: RunGuest, entries: list[st
 
 def test_a_wrong_port_is_refused_by_name() -> None:
     with pytest.raises(InputError, match=r"switch.entries\[0\].*\{green\}"):
-        plan.compile_plan(small(entries=["table_add OcsIngress.deliver.macs to_port 02:00:00:00:00:09 => {red}"]))
+        plan.compile_plan(
+            compile_network(small(entries=["table_add OcsIngress.deliver.macs to_port 02:00:00:00:00:09 => {red}"]))
+        )
 
 
 def test_a_program_that_does_not_load_gives_the_switchs_words(run_guest: RunGuest, tmp_path: Path) -> None:
@@ -140,10 +143,10 @@ def test_a_program_that_was_changed_is_refused(tmp_path: Path) -> None:
     path.write_text('{"parsers": [], "deparsers": [], "pipelines": [], "actions": []}')
     scenario = small(program=str(path))
     with pytest.raises(InputError, match="sha256"):
-        plan.compile_plan(scenario.with_(seed=2).with_(**{"switch.program.sha256": "0" * 64}))
+        plan.compile_plan(compile_network(scenario.with_(seed=2).with_(**{"switch.program.sha256": "0" * 64})))
     path.write_text('{"header_types": [}')
     with pytest.raises(InputError, match=r"switch\.program: .*program\.json.* has changed; .*sha256"):
-        plan.compile_plan(scenario)
+        plan.compile_plan(compile_network(scenario))
 
 
 def test_a_program_that_is_none_is_refused_before_the_guest_starts(tmp_path: Path) -> None:
@@ -152,7 +155,7 @@ def test_a_program_that_is_none_is_refused_before_the_guest_starts(tmp_path: Pat
     path.write_text('{"header_types": [}')
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     with pytest.raises(InputError, match=r"switch\.program: .*program\.json.* is not possible; .*no JSON"):
-        plan.compile_plan(small(program={"path": str(path), "sha256": sha256}))
+        plan.compile_plan(compile_network(small(program={"path": str(path), "sha256": sha256})))
 
 
 def test_the_switch_killed_in_mid_run_ends_it(run_guest: RunGuest) -> None:

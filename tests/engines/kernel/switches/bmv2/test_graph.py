@@ -223,8 +223,8 @@ def test_a_run_that_delivers_nothing_says_which_ports_packets_took(store: Store)
 
 
 def _asked(scenario: Scenario) -> None:
-    plan.check(scenario)
-    plan.compile_plan(scenario)
+    plan.check(compile_network(scenario))
+    plan.compile_plan(compile_network(scenario))
 
 
 def refused(scenario: Scenario) -> tuple[str, str]:
@@ -282,7 +282,7 @@ def test_a_program_that_reads_no_depth_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "plain.json").write_text(json.dumps(program))
     discipline = {"network.links.s1-s2.buffer": None, "network.links.s1-s2.aqm": "fq_codel"}
     scenario = example(**{"switch.program": str(tmp_path / "plain.json"), **discipline})
-    assert all("depths" not in switch for switch in plan.compile_plan(scenario)["switches"])
+    assert all("depths" not in switch for switch in plan.compile_plan(compile_network(scenario))["switches"])
 
 
 def test_a_switch_without_its_own_program_runs_ours(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_a_switch_without_its_own_program_runs_ours(tmp_path: Path) -> None:
     mixed = Scenario.from_dict(data)
     assert [mixed.program_at(name) is None for name in ("s1", "s2", "s3")] == [False, True, True]
     if not bmv2_install.missing():
-        switches = plan.compile_plan(mixed)["switches"]
+        switches = plan.compile_plan(compile_network(mixed))["switches"]
         assert [Path(switch["program"]).name for switch in switches] == ["forward.json", "ocs.json", "ocs.json"]
         assert not any("Ocs" in line for line in switches[0]["commands"])
         assert any("Ocs" in line for line in switches[1]["commands"])

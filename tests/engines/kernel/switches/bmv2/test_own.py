@@ -93,7 +93,7 @@ class TestHints:
             directory = tmp_path / f"run{limit_s}"
             directory.mkdir()
             with pytest.raises(RunError, match=f"took longer than the limit of {limit_s} s of wall clock") as caught:
-                KernelEngine().run(scenario, directory, core=0, wall_limit_s=limit_s)
+                KernelEngine(scenario).run(directory, core=0, wall_limit_s=limit_s)
             messages.append(str(caught.value))
             if "resubmits or recirculates without end" in messages[-1]:
                 break

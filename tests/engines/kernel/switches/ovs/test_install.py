@@ -41,8 +41,8 @@ def test_without_its_controller(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_identity_needs_neither(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stored runs can be read on a machine that could not make them. The controller's code is part of the identity."""
     monkeypatch.setattr(install, "PROGRAMS", ("no-such-program",))
-    engine = KernelEngine()
-    assert engine.identity(SCENARIO) != engine.identity(SCENARIO.with_(**{"switch.delay": "1 ms"}))
+    later = SCENARIO.with_(**{"switch.delay": "1 ms"})
+    assert KernelEngine(SCENARIO).identity() != KernelEngine(later).identity()
 
 
 def test_the_code_of_the_controller_counts() -> None:
