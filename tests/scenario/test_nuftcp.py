@@ -59,11 +59,11 @@ def versions(scenario: Scenario) -> dict[str, list[int]]:
 
 def test_defaults_are_the_papers() -> None:
     scenario = clos()
-    values = hosts.sysctls(scenario)
+    values = hosts.sysctls(compile_network(scenario))
     assert values["net.ipv4.tcp_version_hold_us"] == "1000"
     assert values["net.ipv4.ip_default_ttl"] == "15"
     assert "net.ipv4.tcp_version_hold_sack" not in values
-    assert hosts.parameters(scenario) == {}
+    assert hosts.parameters(compile_network(scenario)) == {}
     assert ns3_plan.compile_plan(compile_network(clos(engine="ns3")))["nuftcp"] == {
         "factor": 1500,
         "weight": 200,
@@ -85,11 +85,11 @@ def test_settings_reach_both_engines() -> None:
         "version_hold_sack": 1,
     }
     scenario = clos(**given)
-    assert hosts.parameters(scenario) == {
+    assert hosts.parameters(compile_network(scenario)) == {
         f"tcp_nuftcp/parameters/{name}": value
         for name, value in (("factor", "2000"), ("weight", "500"), ("quiet", "0"), ("readings", "12"))
     }
-    values = hosts.sysctls(scenario)
+    values = hosts.sysctls(compile_network(scenario))
     assert (values["net.ipv4.tcp_version_hold_us"], values["net.ipv4.tcp_version_hold_sack"]) == ("0", "1")
     assert ns3_plan.compile_plan(compile_network(clos(engine="ns3", **given)))["nuftcp"] == {
         "factor": 2000,

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,10 +16,10 @@ from rdcnlab.scenario.ideal import ideal_ns
 from tests.engines.conftest import RunGuest
 
 #: Modules that know how many ports and rules there are. Packages have functions of the same names.
-COMPILED, RULES, *OTHERS = (
+COMPILER, RULES, *OTHERS = (
     importlib.import_module(f"rdcnlab.engines.{name}")
     for name in (
-        "network", "network.ocs.rules", "kernel.plan.probes", "kernel.plan.hosts", "kernel.trace.turns",
+        "network.compiler", "network.ocs.rules", "kernel.plan.probes", "kernel.plan.hosts", "kernel.trace.turns",
         "kernel.observe.observed",
     )
 )  # fmt: skip
@@ -28,17 +27,10 @@ COMPILED, RULES, *OTHERS = (
 
 def limited(monkeypatch: pytest.MonkeyPatch, *, ports: int, most_rules: int) -> None:
     """Let there be fewer ports for flows, and fewer rules of a switch."""
-    for place in (COMPILED, *OTHERS):
+    for place in (COMPILER, *OTHERS):
         monkeypatch.setattr(place, "PORTS", ports)
-    for place in (COMPILED, RULES):
+    for place in (COMPILER, RULES):
         monkeypatch.setattr(place, "MOST_RULES", most_rules)
-    COMPILED._compiled.cache_clear()
-
-
-@pytest.fixture(autouse=True)
-def compiled_anew() -> Iterator[None]:
-    yield
-    COMPILED._compiled.cache_clear()
 
 
 def fabric(leaves: int, hosts: int, flows: list[tuple[str, str]], spines: int = 2, **fields: Any) -> Scenario:

@@ -12,6 +12,7 @@ import pytest
 from rdcnlab.engines.kernel import KernelEngine
 from rdcnlab.engines.kernel.switches.bmv2 import hints as hints_p4
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.campaign import HintWarning, campaign
 from rdcnlab.runs.store import Store
@@ -119,7 +120,7 @@ def hint_of(directory: Path, scenario: Scenario, received: int) -> str | None:
     (directory / "flows.jsonl").write_text(json.dumps({"flow": "main", "received_B": received}) + "\n")
     ports = [["p-s1", 1, 7, 0], ["p-r1", 3, 0, 0], ["l0a", 256, 0, 7], ["l0b", 257, 7, 0], ["dark", 254, 0, 0]]
     (directory / "switch.json").write_text(json.dumps({"ports": ports}))
-    return hints_p4.nothing_delivered(scenario, directory)
+    return hints_p4.nothing_delivered(compile_network(scenario), directory)
 
 
 def test_ports_are_called_as_in_entries(tmp_path: Path) -> None:
@@ -140,14 +141,16 @@ def test_nothing_is_said_of_our_own_program(tmp_path: Path) -> None:
 def test_a_failed_run_that_delivered_nothing_says_so(tmp_path: Path) -> None:
     scenario = example()
     hint_of(tmp_path, scenario, 0)
-    error = hints_p4.explained(RunError("flow main: connect: Connection timed out"), scenario, tmp_path)
+    error = hints_p4.explained(
+        RunError("flow main: connect: Connection timed out"), compile_network(scenario), tmp_path
+    )
     assert error.reason.startswith("flow main: connect: Connection timed out; no flow received a byte")
 
 
 def test_only_a_program_of_ones_own_is_suspected(tmp_path: Path) -> None:
     error = RunError("the run took longer than the limit of 60 s of wall clock", tmp_path / "console.log")
-    told = hints_p4.explained(error, example(), tmp_path)
+    told = hints_p4.explained(error, compile_network(example()), tmp_path)
     assert "resubmits or recirculates without end" in told.reason
     assert told.log == error.log
     ours = Scenario.from_dict({"network": "aykurt", "flows": [{"name": "main", "size": 1, "path": "green"}]})
-    assert hints_p4.explained(error, ours.with_(**{"switch.kind": "bmv2"}), tmp_path) is error
+    assert hints_p4.explained(error, compile_network(ours.with_(**{"switch.kind": "bmv2"})), tmp_path) is error
