@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from rdcnlab.engines.network.aliases import Aliases, aliases
+from rdcnlab.engines.network.aliases import Aliases, aliases, of_way
 from rdcnlab.engines.network.circuits import uplinks
 from rdcnlab.engines.network.classes import Classes, check_numbers, classes_of
 from rdcnlab.engines.network.hosts import machines_of
@@ -58,11 +58,12 @@ def compile_network(scenario: Scenario, *, several_addresses: bool = True) -> Ne
         is_named=bool(given.switches),
         graph=given.graph,
         stations=stations,
-        machines=machines_of(scenario, stations),
+        machines=machines_of(scenario, stations, aliased),
         lines=lines,
         trunks=trunks,
         traffic=traffic,
         ports=_ports(traffic, aliased),
+        addresses=_addresses(traffic, stations, aliased),
         ways=ways,
         classes=classes,
         aliases=aliased,
@@ -139,3 +140,17 @@ def _ports(traffic: Traffic, aliased: Aliases | None) -> dict[str, int]:
         raise InputError.of("flows", f"{len(ports)} flows", f"at most {PORTS}, because {reason}")
     turns = {traffic.flows[index].name: FIRST_PORT + turn % PORTS for turn, index in enumerate(traffic.turns)}
     return ports | turns
+
+
+def _addresses(
+    traffic: Traffic, stations: Mapping[str, Station], aliased: Aliases | None
+) -> dict[str, tuple[str, str]]:
+    """Return the address to which ACKs of each flow go, and that to which its data go."""
+    ends = {flow.name: (stations[flow.src].ip, stations[flow.dst].ip) for flow in traffic.flows}
+    if aliased is None:
+        return ends
+    ways, numbers = aliased.ways, traffic.numbers
+    return {
+        name: (of_way(sender, ways[numbers[name], True]), of_way(receiver, ways[numbers[name], False]))
+        for name, (sender, receiver) in ends.items()
+    }

@@ -8,13 +8,17 @@ no flow follow `Network.reached`.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rdcnlab.engines.network import Network, Station, Way
 from rdcnlab.engines.network.numbers import IP_PROTOCOL, TARGET
+from rdcnlab.engines.network.parts import Station
+from rdcnlab.engines.network.ways import Way
 from rdcnlab.scenario import BYPASS, DARK, program_traffic
+
+if TYPE_CHECKING:
+    from rdcnlab.engines.network import Network
 
 
 @dataclass(frozen=True)
@@ -86,8 +90,7 @@ class Entry:
     indices: tuple[int, ...]
 
 
-@functools.lru_cache(maxsize=64)
-def entries(network: Network, switch: int) -> tuple[Entry, ...]:
+def entries_at(network: Network, switch: int) -> tuple[Entry, ...]:
     """Return the entry of each way for which a switch chooses a target."""
     name = network.switches[switch]
     entries = []

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rdcnlab.engines.network.aliases import Aliases, of_way
 from rdcnlab.engines.network.parts import Station
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.mptcp import Endpoint, PathManager
@@ -29,6 +30,8 @@ class Machine:
         Whether it offers time-division TCP, if it sends over TCP.
     path_manager : PathManager
         What Multipath TCP does with its lines.
+    aliases : tuple of str or None
+        Its addresses for ways, besides its first one; None if addresses stand for no ways.
     """
 
     stations: tuple[Station, ...]
@@ -36,6 +39,7 @@ class Machine:
     offload: Offload
     offers: bool
     path_manager: PathManager
+    aliases: tuple[str, ...] | None
 
     @property
     def name(self) -> str:
@@ -48,8 +52,18 @@ class Machine:
         return sum(station.host.rate for station in self.stations)
 
 
-def machines_of(scenario: Scenario, stations: Mapping[str, Station]) -> dict[str, Machine]:
-    """Return the hosts of a scenario by name, in the order of the network; `stations` has those of all lines."""
+def machines_of(scenario: Scenario, stations: Mapping[str, Station], aliased: Aliases | None) -> dict[str, Machine]:
+    """Return the hosts of a scenario by name, in the order of the network.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    stations : mapping of str to Station
+        The stations of all lines, by the line's name.
+    aliased : Aliases or None
+        The numbers of ways that addresses stand for.
+    """
     lines: dict[str, list[Station]] = {}
     for station in sorted(stations.values(), key=lambda station: station.host.of is not None):
         lines.setdefault(station.host.of or station.name, []).append(station)
@@ -68,6 +82,7 @@ def machines_of(scenario: Scenario, stations: Mapping[str, Station]) -> dict[str
             path_manager=_path_manager(
                 (stack and stack.mptcp) or PathManager(), lines[name], sends=name in senders, receives=name in receivers
             ),
+            aliases=None if aliased is None else tuple(of_way(stations[name].ip, way) for way in aliased.used),
         )
     return machines
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from rdcnlab.engines.network.addresses import of_subflow
 from rdcnlab.engines.network.aliases import Aliases
 from rdcnlab.engines.network.classes import Classes
+from rdcnlab.engines.network.forwarding import Entry, entries_at
 from rdcnlab.engines.network.hosts import Machine
 from rdcnlab.engines.network.optics import Light, Waiting
 from rdcnlab.engines.network.parts import Line, Station, Trunk
@@ -63,6 +64,8 @@ class Network:
         What hosts send, and when.
     ports : mapping of str to int
         The TCP or UDP port of a flow, by its name; for the traffic of programs, a number that no flow has.
+    addresses : mapping of str to (str, str)
+        The addresses to which ACKs of a flow go, and to which its data go, by its name.
     ways : tuple of Way
         The ways of all flows, slot by slot.
     classes : Classes
@@ -106,6 +109,7 @@ class Network:
     trunks: tuple[Trunk, ...]
     traffic: Traffic
     ports: Mapping[str, int]
+    addresses: Mapping[str, tuple[str, str]]
     ways: tuple[Way, ...]
     classes: Classes
     aliases: Aliases | None
@@ -186,6 +190,11 @@ class Network:
             self.classes.shared[self.switches.index(one.rack), one.schedule.name] for one in self.waiting if one.own
         ]
         return range(min(numbers), max(numbers) + 1)
+
+    @functools.cached_property
+    def entries(self) -> tuple[tuple[Entry, ...], ...]:
+        """For each switch by its number, what it does with the packets of each way for which it chooses a target."""
+        return tuple(entries_at(self, switch) for switch in range(len(self.switches)))
 
     @functools.cached_property
     def tree(self) -> frozenset[int]:

@@ -26,8 +26,8 @@ class Traffic:
         The programs in hosts.
     starts, phases : tuple of int
         For each of the `flows`, ns after the scenario's start at which it starts, and by which its timetable is late.
-    sizes, packets : mapping of str to int
-        Payload of a whole flow in bytes, and an upper bound of its packets, by the flow's name, for `all`.
+    sizes, payloads, packets : mapping of str to int
+        Payload of a whole flow and of a full packet in bytes, and an upper bound of its packets, by name, for `all`.
     writes : mapping of str to int
         Bytes that an application with a rate writes at once, by the flow's name.
     sending : mapping of str to int
@@ -44,6 +44,7 @@ class Traffic:
     starts: tuple[int, ...]
     phases: tuple[int, ...]
     sizes: Mapping[str, int]
+    payloads: Mapping[str, int]
     packets: Mapping[str, int]
     writes: Mapping[str, int]
     sending: Mapping[str, int]
@@ -102,6 +103,7 @@ def traffic_of(scenario: Scenario) -> Traffic:
     """Return the traffic of a scenario."""
     every, mtu = scenario.traffic, scenario.network.mtu
     schedules = ((flow.name, scenario.schedule(flow)) for flow in every)
+    payloads = {flow.name: application.payload(flow, mtu) for flow in every}
     return Traffic(
         flows=scenario.flows,
         all=every,
@@ -109,7 +111,8 @@ def traffic_of(scenario: Scenario) -> Traffic:
         starts=scenario.start_times(),
         phases=scenario.phases(),
         sizes={flow.name: application.total_B(scenario, flow) for flow in every},
-        packets={flow.name: application.packets(scenario, flow, application.payload(flow, mtu)) for flow in every},
+        payloads=payloads,
+        packets={flow.name: application.packets(scenario, flow, payloads[flow.name]) for flow in every},
         writes={flow.name: application.write_B(scenario, flow) for flow in every if flow.rate is not None},
         sending={
             flow.name: application.sending_ns(scenario, flow)

@@ -10,13 +10,12 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
-from rdcnlab.engines.network import Network, ocs
+from rdcnlab.engines.network import Network, Traffic, ocs
 from rdcnlab.engines.network.numbers import FIRST_PORT, START_NS
 from rdcnlab.engines.network.versions import HOLD_US
 from rdcnlab.engines.ns3.check import VARIANTS
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.scenario import Flow, Host, Transport
-from rdcnlab.scenario.application import payload
 from rdcnlab.scenario.flow import NEED_ECN, TCP_HEADERS
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 
@@ -153,9 +152,9 @@ def _flows(network: Network) -> list[dict[str, Any]]:
         }
         if flow.protocol == "udp":
             one |= {
-                "payload": payload(flow, network.mtu),
+                "payload": traffic.payloads[flow.name],
                 "burst": flow.burst or 1,
-                "interval": interval_ns(network, flow),
+                "interval": interval_ns(traffic, flow),
             }
         else:
             one |= {
@@ -168,9 +167,9 @@ def _flows(network: Network) -> list[dict[str, Any]]:
     return flows
 
 
-def interval_ns(network: Network, flow: Flow) -> int:
+def interval_ns(traffic: Traffic, flow: Flow) -> int:
     """Return the ns between two bursts, or two datagrams of a rate; `rdcnlab.engines.ns3.check` refuses fractions."""
-    return flow.interval or payload(flow, network.mtu) * 8 * NS_PER_S // (flow.rate or 1)
+    return flow.interval or traffic.payloads[flow.name] * 8 * NS_PER_S // (flow.rate or 1)
 
 
 def _uses_ecn(network: Network, flow: Flow) -> bool:

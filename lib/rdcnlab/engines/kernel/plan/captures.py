@@ -8,7 +8,6 @@ from typing import Any
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.numbers import DATE_NS, START_NS
 from rdcnlab.scenario import BYPASS, DARK, Flow
-from rdcnlab.scenario.application import payload
 
 #: Room of a capture in packets where programs send, and nobody knows how much. A run that has more ends with an error.
 MOST_CAPTURED = 400_000
@@ -46,9 +45,8 @@ def _packets(network: Network) -> int:
     wire = 8e9 * (network.mtu + network.overhead)
     counts: dict[str, int] = {}
     for (name, sender), flows in _sharing(network).items():
-        sizes = [payload(flow, network.mtu) for flow in flows]
         # flows of one host share its line
-        frame = min(sizes) + network.overhead
+        frame = min(traffic.payloads[flow.name] for flow in flows) + network.overhead
         line = int(network.machines[sender].rate * network.limit * 1.1 / 8e9 / frame)
         bound = sum(min(traffic.packets[flow.name], line) for flow in flows)
         counts[name] = counts.get(name, 0) + min(bound, line) + 64 * len(flows)

@@ -9,10 +9,8 @@ import struct
 from rdcnlab.engines.kernel.plan.quiet import quiet_ns
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.engines.network import Network, Traffic
-from rdcnlab.engines.network.aliases import of_way
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Flow
-from rdcnlab.scenario.application import payload
 
 #: With more stated flows than this, the event loop carries them, too: a thread for each end takes memory.
 MOST_BY_THREADS = 1024
@@ -36,10 +34,7 @@ def line(network: Network, flow: Flow, waited: list[str], *, here: bool) -> str:
 
     The guest replaces ``@src`` and ``@dst`` by process ids and ``@start`` by the start time.
     """
-    port, sender, receiver = network.ports[flow.name], network.stations[flow.src].ip, network.stations[flow.dst].ip
-    if network.aliases is not None:
-        ways, index = network.aliases.ways, network.traffic.numbers[flow.name]
-        sender, receiver = of_way(sender, ways[index, True]), of_way(receiver, ways[index, False])
+    port, (sender, receiver) = network.ports[flow.name], network.addresses[flow.name]
     ends = ["@src", "@dst", sender, receiver, port]
     size = network.traffic.sizes[flow.name]
     if by_loop(network.traffic, flow):
@@ -120,7 +115,7 @@ def until_quiet(network: Network) -> list[str]:
 def _words(network: Network, flow: Flow, address: str, port: int, waited: list[str], *, here: bool) -> list[str]:
     """Return the protocol-specific arguments."""
     if flow.protocol == "udp":
-        words = [str(payload(flow, network.mtu)), str(flow.burst or 1), str(flow.interval or 0)]
+        words = [str(network.traffic.payloads[flow.name]), str(flow.burst or 1), str(flow.interval or 0)]
         return words + _of_application(network, flow) + waited
     if flow.protocol == "quic":
         # the scenario contains the command lines

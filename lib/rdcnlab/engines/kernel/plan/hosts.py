@@ -7,7 +7,6 @@ from typing import Any
 
 from rdcnlab.engines.kernel.build import own as own_build
 from rdcnlab.engines.network import Machine, Network, Station
-from rdcnlab.engines.network.aliases import of_way
 from rdcnlab.engines.network.numbers import FIRST_PORT, PORTS
 from rdcnlab.engines.network.versions import HOLD_US
 from rdcnlab.scenario.own import OwnAlgorithm
@@ -72,7 +71,7 @@ def host(network: Network, machine: Machine) -> dict[str, Any]:
         "ip": station.ip,
         "prefix": 8,
         "more": _addresses(network, name),
-        **({} if network.aliases is None else {"aliases": [of_way(station.ip, way) for way in network.aliases.used]}),
+        **({} if machine.aliases is None else {"aliases": machine.aliases}),
         "subflows": _subflows(network, name),
         "sysctls": _own_sysctls(network, machine),
         "mtu": network.mtu,

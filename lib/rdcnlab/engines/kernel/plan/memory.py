@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from rdcnlab.engines.network import Network
 from rdcnlab.scenario import DARK, Flow
-from rdcnlab.scenario.application import payload
 
 #: Memory of a flow in kB: two sockets, and what the program that carries the flows keeps of it.
 _FLOW_KB = 20
@@ -38,7 +37,7 @@ def held_B(network: Network, flows: Sequence[Flow]) -> int:  # noqa: N802  (unit
     """
     if not flows:
         return 0
-    sent = [(under_way(network, flow), payload(flow, network.mtu)) for flow in flows]
+    sent = [(under_way(network, flow), network.traffic.payloads[flow.name]) for flow in flows]
     held = sum(memory_of(size) * -(-most // size) for most, size in sent)
     room = sum(_rooms(network))
     if room < float("inf"):

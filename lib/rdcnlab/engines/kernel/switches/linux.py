@@ -8,7 +8,7 @@ from typing import Any
 
 from rdcnlab.engines.kernel.switches import panel
 from rdcnlab.engines.kernel.switches.kind import Kind
-from rdcnlab.engines.network import Network, forwarding
+from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.forwarding import Entry, Match
 
 
@@ -34,13 +34,13 @@ class Linux(Kind):
                     "phase_ns": entry.phase,
                     "filters": [_filter(switch, entry, match) for match in entry.matches],
                 }
-                for entry in forwarding.entries(network, switch)
+                for entry in network.entries[switch]
             ],
         }
 
     def slots(self, network: Network, switch: int, counters: Mapping[str, Any]) -> Sequence[tuple[int, int, int, int]]:
         """Return when the bridge changed its filters; see `Kind`."""
-        entries = forwarding.entries(network, switch)
+        entries = network.entries[switch]
         return [
             (since, entries[entry].number, index, entries[entry].targets[index])
             for since, entry, index in counters["slots"]

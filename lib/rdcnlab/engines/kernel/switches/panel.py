@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rdcnlab.engines.kernel.switches import circles
-from rdcnlab.engines.network import Network, Station, forwarding, lines
+from rdcnlab.engines.network import Network, Station, lines
 from rdcnlab.engines.network.numbers import LAST_CLASS, LAST_LINK, TARGET
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK
@@ -144,7 +144,7 @@ def check(network: Network, switch: int, kind: str) -> None:
             line = next(one for one in hosts if one.of in (station.name, station.host.of) and one.of)
             why = f"because {station.name} is at {name}, which is {kind}, and only a switch ocs tells lines apart"
             raise InputError.left_out(f"network.hosts.{line.name}.of", line.of, why)
-    for entry in forwarding.entries(network, switch):
+    for entry in network.entries[switch]:
         schedule = entry.way.schedule
         for index, _ in entry.way.flows:
             flow = network.traffic.flows[index]

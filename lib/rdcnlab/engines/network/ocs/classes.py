@@ -24,7 +24,7 @@ def classes(network: Network, switch: int) -> list[dict[str, Any]]:
     if switch in lost:
         found.append(_static(lost[switch], TARGET[DARK]))
     name = network.switches[switch]
-    entries = forwarding.entries(network, switch)
+    entries = network.entries[switch]
     found += [_timed(network, switch, entry) for entry in entries if entry.way.needs_class(name)]
     return found + [_light(network, switch, light) for light in network.lights if light.switch == name]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rdcnlab.engines.network import Network, forwarding
+from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.addresses import prefix
 from rdcnlab.engines.network.aliases import Aliases, prefix_of
 from rdcnlab.engines.network.forwarding import Match
@@ -69,7 +69,7 @@ def of_flows(network: Network, switch: int, rest: list[dict[str, Any]]) -> list[
     usual = {} if network.traffic.programs else {rule.get("station"): rule["class_id"] for rule in rest}
     return [
         _rule(entry.number, match)
-        for entry in forwarding.entries(network, switch)
+        for entry in network.entries[switch]
         for match in entry.matches
         # what packets of no flow do anyway needs no rule of its own: thousands of flows have few other rules
         if usual.get(match.receiver.ip) != entry.number or match.subflow is not None

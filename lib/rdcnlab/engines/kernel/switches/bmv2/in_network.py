@@ -40,7 +40,7 @@ def switch(network: Network, number: int) -> dict[str, Any]:
     own = network.pipelines[number].program is None
     around = panel.plan(network, number)
     ports = _ports(network, number)
-    entries = forwarding.entries(network, number) if own else ()
+    entries = network.entries[number] if own else ()
     classes = [_class(network, number, entry, index) for index, entry in enumerate(entries, 1)]
     managed = network.switch.control == "control-plane"
     commands, begins = _commands(network, number, entries, classes) if own else ([], [])
@@ -75,7 +75,7 @@ def check(network: Network, number: int) -> None:
         allowed = f"at most {DARK_PORT - 1} hosts and {LINES} links at {name}, which is bmv2"
         raise InputError.of("network", f"{len(network.lines_at(number))} links", allowed)
     filled(network, number)
-    entries = forwarding.entries(network, number)
+    entries = network.entries[number]
     program = network.pipelines[number].program
     if program is not None:
         for entry in entries:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK, WAY_DARK, WAY_LINK
 from rdcnlab.engines.kernel.trace import records
-from rdcnlab.engines.network import Network, forwarding
+from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.numbers import FIRST_PORT, START_NS, TARGET
 from rdcnlab.scenario import BYPASS, DARK
 
@@ -44,7 +44,7 @@ def read(network: Network, directory: Path) -> tuple[NDArray[Any], NDArray[Any],
 
 def slots(network: Network, number: int, counters: Mapping[str, Any]) -> Iterator[tuple[int, int, int, int]]:
     """Yield the slot changes that the program of a switch behind a panel reported; see `Kind.slots`."""
-    entries = forwarding.entries(network, number)
+    entries = network.entries[number]
     own = network.lines_at(number)
     for since_us, local, _, way, port, index in counters["slots"]:
         target = own[port - FIRST_LINK].number if way == WAY_LINK else TARGET[DARK if way == WAY_DARK else BYPASS]

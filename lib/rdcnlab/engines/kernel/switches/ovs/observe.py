@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rdcnlab.engines.kernel.switches import panel
-from rdcnlab.engines.network import Network, forwarding
+from rdcnlab.engines.network import Network
 from rdcnlab.scenario import BYPASS, DARK
 
 
@@ -21,7 +21,7 @@ def reports(
     rows : sequence of (str, int, int, int, str)
         Event, ns since the start, entry, slot and port.
     """
-    entries = forwarding.entries(network, switch)
+    entries = network.entries[switch]
     lines = {panel.line_port(line.number): line.name for line in network.lines_at(switch)}
     lines[panel.dark_port(switch)] = DARK
     for event, since, entry, index, port in rows:

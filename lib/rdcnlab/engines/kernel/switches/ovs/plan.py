@@ -32,7 +32,7 @@ def switch(network: Network, number: int) -> dict[str, Any]:
     settings = network.switch
     around = panel.plan(network, number)
     interfaces = {port: index for index, (_, port) in enumerate(around["pairs"], 1)}
-    entries = forwarding.entries(network, number)
+    entries = network.entries[number]
     return {
         **panel.common("ovs", network, number, around),
         # the first switch of this kind counts the memory that all share
@@ -77,7 +77,7 @@ def check(network: Network, switch: int) -> None:
     """Raise InputError if a scenario asks this switch for something that it cannot do."""
     panel.check(network, switch, "ovs")
     settings, name = network.switch, network.switches[switch]
-    for entry in forwarding.entries(network, switch):
+    for entry in network.entries[switch]:
         if len(entry.durations) == 1:
             continue
         field = forwarding.field_of(network, entry)
