@@ -17,11 +17,11 @@ from rdcnlab.engines.network import Network, Traffic
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.engines.ns3.plan import segment
 from rdcnlab.engines.observation import Records
+from rdcnlab.engines.observation.flows import Carried, table
 from rdcnlab.engines.observation.numbering import SNAPSHOTS, STANDING, counts
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Flow
 
-SECOND = 1e9
 #: Fields of each file of records, as in ``models/records.h``.
 FIELDS = {
     "slots": ("time", "class", "slot", "target"),
@@ -93,38 +93,32 @@ def read(path: Path, fields: Sequence[str]) -> NDArray[Any]:
     return np.frombuffer(raw, kind)
 
 
-def sent_s(traffic: Traffic, flow: Flow, start: int | None, end: int) -> float | None:
-    """Return when a flow of datagrams was sent, or the end of the run if that comes first, in s; None for others."""
-    if start is None or start >= end or not traffic.is_timed(flow):
-        return None
-    return min(start + traffic.sending[flow.name], end) / SECOND
-
-
 def flows(network: Network, results: Sequence[dict[str, int]]) -> pd.DataFrame:
     """Return the table ``flows``, with the payload of a segment as ``mss_B``."""
-    rows = []
-    awaited = [row["end_ns"] for flow, row in zip(network.traffic.flows, results, strict=True) if flow.is_tcp]
+    traffic = network.traffic
+    awaited = [row["end_ns"] for flow, row in zip(traffic.flows, results, strict=True) if flow.is_tcp]
     end_of_run = max(awaited) - START_NS if awaited and min(awaited) >= 0 else network.limit
-    for flow, row in zip(network.traffic.flows, results, strict=True):
-        tcp = flow.is_tcp
+    carried = []
+    for flow, row in zip(traffic.flows, results, strict=True):
         done = row["end_ns"] >= 0
         start = row["start_ns"] - START_NS if row["start_ns"] >= 0 else None
-        end = row["end_ns"] - START_NS
-        rows.append(
-            {
-                "flow": flow.name,
-                "src": flow.src,
-                "dst": flow.dst,
-                "cc": flow.cc,
-                "size_B": network.traffic.sizes[flow.name],
-                "start_s": None if start is None else start / SECOND,
-                "end_s": end / SECOND if done else sent_s(network.traffic, flow, start, end_of_run),
-                "fct_s": (end - (start or 0)) / SECOND if done else None,
-                "finished": done if tcp else row["received_B"] == network.traffic.sizes[flow.name],
-                "received_B": row["received_B"],
-                "retransmits": row["retransmits"] if tcp else None,
-                "timeouts": row["timeouts"] if tcp else None,
-                "mss_B": segment(network),
-            }
+        carried.append(
+            Carried(
+                start=start,
+                end=row["end_ns"] - START_NS if done else sent(traffic, flow, start, end_of_run),
+                complete=done,
+                finished=done if flow.is_tcp else row["received_B"] == traffic.sizes[flow.name],
+                received_B=row["received_B"],
+                retransmits=row["retransmits"],
+                timeouts=row["timeouts"],
+                mss_B=segment(network),
+            )
         )
-    return pd.DataFrame(rows)
+    return table(traffic, carried)
+
+
+def sent(traffic: Traffic, flow: Flow, start: int | None, end: int) -> int | None:
+    """Return when a flow of datagrams was sent, or the end of the run if that comes first, in ns; None for others."""
+    if start is None or start >= end or not traffic.is_timed(flow):
+        return None
+    return min(start + traffic.sending[flow.name], end)

@@ -19,14 +19,13 @@ from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.network import Network, Traffic
 from rdcnlab.engines.network.numbers import PORTS, START_NS
 from rdcnlab.engines.observation import Numbering, Records, throughput
+from rdcnlab.engines.observation.flows import Carried
+from rdcnlab.engines.observation.flows import table as flows_table
 from rdcnlab.engines.observation.numbering import SNAPSHOTS, STANDING, counts
-from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Probes
 
 SECOND = 1e9
-#: Columns of the flows of a run, for a run that has none.
-FLOWS = [*SCHEMAS["flows"].names, "mss_B"]
 
 
 def tables(network: Network, directory: Path) -> dict[str, pa.Table]:
@@ -104,35 +103,28 @@ def _flows(traffic: Traffic, directory: Path) -> pd.DataFrame:
     for line in (directory / "flows.jsonl").read_text().splitlines():
         row = json.loads(line)
         seen[row["flow"]] = row
-    rows = []
+    carried = []
     for flow in traffic.flows:
         row = seen[flow.name]
         if row["error"]:
             words = [row["error"], *_last_words(directory, flow.name)]
             raise RunError(f"flow {flow.name}: {'; '.join(words)}")
-        begun, start, end = row["start_ns"] > 0, row["start_ns"] - START_NS, row["end_ns"] - START_NS
         timed = row["finished"] or (row["end_ns"] > 0 and traffic.is_timed(flow))
-        done = row["finished"] or (flow.protocol == "udp" and row["received_B"] == traffic.sizes[flow.name])
-        rows.append(
-            {
-                "flow": flow.name,
-                "src": flow.src,
-                "dst": flow.dst,
-                "cc": flow.cc,
-                "size_B": traffic.sizes[flow.name],
+        carried.append(
+            Carried(
                 # None: the flow that it was to come after did not end
-                "start_s": start / SECOND if begun else None,
-                "end_s": end / SECOND if timed else None,
-                "fct_s": (end - start) / SECOND if row["finished"] else None,
-                "finished": done,
-                "received_B": row["received_B"],
-                # programs of QUIC do not report retransmissions
-                "retransmits": row["retransmits"] if flow.is_tcp else None,
-                "timeouts": row["timeouts"] if flow.is_tcp else None,
-                "mss_B": row["mss_B"],
-            }
+                start=row["start_ns"] - START_NS if row["start_ns"] > 0 else None,
+                end=row["end_ns"] - START_NS if timed else None,
+                complete=row["finished"],
+                finished=row["finished"] or (flow.protocol == "udp" and row["received_B"] == traffic.sizes[flow.name]),
+                received_B=row["received_B"],
+                # those of the protocol quic have none
+                retransmits=row.get("retransmits", 0),
+                timeouts=row.get("timeouts", 0),
+                mss_B=row["mss_B"],
+            )
         )
-    return pd.DataFrame(rows, columns=FLOWS)
+    return flows_table(traffic, carried)
 
 
 def _check_programs(network: Network, flows: pd.DataFrame, counted: Records, directory: Path) -> None:
