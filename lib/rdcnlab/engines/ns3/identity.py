@@ -22,4 +22,4 @@ def identity(scenario: Scenario) -> str:
 
 @functools.cache
 def _code() -> str:
-    return fingerprint.hash_of([fingerprint.file_of(_READER), WORLD])
+    return fingerprint.kept_hash_of([fingerprint.file_of(_READER), WORLD])
