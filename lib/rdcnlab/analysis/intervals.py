@@ -21,7 +21,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import special
 
 #: Confidence level of all intervals.
 LEVEL = 0.95
@@ -167,6 +166,8 @@ def half_width(deviation: npt.ArrayLike, count: npt.ArrayLike, level: float = LE
     level : float
         Confidence level.
     """
+    from scipy import special  # takes as long as all of pandas, and rates need no interval
+
     n = np.asarray(count, dtype=float)
     t = special.stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
     half: npt.NDArray[np.float64] = np.where(n > 1, t * np.asarray(deviation) / np.sqrt(np.maximum(n, 1)), np.nan)

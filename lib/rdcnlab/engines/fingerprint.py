@@ -8,9 +8,16 @@ change what Python does, such as in comments, docstrings and line breaks, do not
 from __future__ import annotations
 
 import ast
+import contextlib
+import functools
 import hashlib
+import json
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+
+from rdcnlab.system import places
 
 #: Function that yields the files that a file imports, from its syntax tree and its path.
 Imported = Callable[[ast.AST, Path], Iterator[Path]]
@@ -64,6 +71,41 @@ def imported_engines(tree: ast.AST, path: Path) -> Iterator[Path]:  # noqa: ARG0
             file = _file(module) if module.startswith(_ENGINES) else None
             if file is not None:
                 yield file
+
+
+def kept_hash_of(begin: Iterable[Path], imported: Imported = imported_engines) -> str:
+    """Return `hash_of`, which takes half a second, from the user's cache unless a module of the engines has changed."""
+    first = list(begin)
+    question = " ".join([imported.__name__, *(str(path.relative_to(_ROOT)) for path in first)])
+    try:
+        state, hashes = json.loads(places.code_hashes().read_text())
+    except (OSError, ValueError, TypeError):
+        state, hashes = "", {}
+    if state != _state():
+        hashes = {}
+    if question not in hashes:
+        hashes[question] = hash_of(first, imported)
+        _keep(json.dumps([_state(), hashes]))
+    return str(hashes[question])
+
+
+def _keep(text: str) -> None:
+    target = places.code_hashes()
+    part = target.with_suffix(f".{os.getpid()}")
+    with contextlib.suppress(OSError):  # it is only quicker with it
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text)
+        part.replace(target)
+
+
+@functools.cache
+def _state() -> str:
+    """Return a hash of what `hash_of` depends on: Python, and the bytes of all modules of the engines."""
+    sha = hashlib.sha256(sys.version.encode())
+    for path in sorted((_ROOT / "rdcnlab" / "engines").rglob("*.py")):
+        content = path.read_bytes()
+        sha.update(f"{path.relative_to(_ROOT)} {len(content)}\n".encode() + content)
+    return sha.hexdigest()
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[str, str]]:

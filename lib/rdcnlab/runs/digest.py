@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 
 def digests(tables: Mapping[str, pa.Table]) -> dict[str, str]:
@@ -25,7 +24,7 @@ def digest(table: pa.Table) -> str:
     sha = hashlib.sha256()
     for field, column in zip(table.schema, table.columns, strict=True):
         sha.update(f"{field.name} {field.type} {len(column)}\n".encode())
-        missing = pc.is_null(column).to_numpy(zero_copy_only=False)
+        missing = column.is_null().to_numpy(zero_copy_only=False)
         sha.update(np.packbits(missing).tobytes())
         for part in _parts(column):
             sha.update(part)
@@ -34,6 +33,8 @@ def digest(table: pa.Table) -> str:
 
 def _parts(column: pa.ChunkedArray) -> list[bytes]:
     if pa.types.is_string(column.type):
+        import pyarrow.compute as pc  # a reader of runs does not need it
+
         text = column.fill_null("")
         lengths = pc.binary_length(text).to_numpy()
         return [lengths.astype("<i8").tobytes(), "".join(text.to_pylist()).encode()]

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 #: Values of the column ``where`` of the table ``throughput``: payload when it arrives, payload when an ACK acknowledges
 #: it. All other values are names of links.
@@ -75,6 +74,8 @@ class Part:
         if self.columns is not None:
             table = table.select(list(self.columns))
         if self.tick > 1 and "t_ns" in table.column_names:
+            import pyarrow.compute as pc
+
             number = table.column_names.index("t_ns")
             rounded = pc.subtract(pc.multiply(pc.add(pc.divide(table["t_ns"], self.tick), 1), self.tick), 1)
             table = table.set_column(number, table.schema.field(number), rounded)
@@ -147,6 +148,8 @@ WINDOWS = Part(("t_ns", "flow", "cwnd_B", "srtt_us"), tick=1000)
 
 def _added_up(table: pa.Table) -> pa.Table:
     """Return a table of bins with one row for each bin, place and group of flows; the order is that of first rows."""
+    import pyarrow.compute as pc  # few parts need it
+
     number = table.column_names.index("flow")
     names = pc.replace_substring_regex(table["flow"], "[0-9].*", "")
     table = table.set_column(number, table.schema.field(number), names)

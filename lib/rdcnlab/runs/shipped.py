@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from rdcnlab.engines import SCHEMAS
 from rdcnlab.fields.errors import RunError
@@ -33,6 +32,8 @@ from rdcnlab.scenario import canonical_json
 from rdcnlab.system import places
 
 if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
     from rdcnlab.runs.run import Run
 
 #: ``tables`` gives for each table the position of its rows, ``[first, count]``, and the part of the table they are.
@@ -257,6 +258,8 @@ def _texts(path: Path, name: str) -> list[str]:
 
 def _opened(path: Path, *, dictionaries: bool = False) -> pq.ParquetFile:
     """Open a file whose bytes are those that were shipped; with `dictionaries`, text is read as dictionaries."""
+    import pyarrow.parquet as pq  # takes as long as the models of a scenario
+
     _check_unchanged(path.parent)
     seen = manifest.verified(path)
     text = [field.name for field in pq.read_schema(path) if pa.types.is_string(field.type)] if dictionaries else None
@@ -379,6 +382,8 @@ def ship(parts_by_run: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
 
 
 def _write(table: pa.Table, path: Path) -> None:
+    import pyarrow.parquet as pq
+
     pq.write_table(
         table.combine_chunks(),
         path,

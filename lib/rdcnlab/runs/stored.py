@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from rdcnlab.engines import schema_of
 from rdcnlab.fields.errors import RunError
@@ -51,6 +50,8 @@ def id_of(scenario_hash: str, identity: str) -> str:
 
 def write_table(table: pa.Table, path: Path, *, row_group_size: int | None = None) -> None:
     """Write a table as parquet. The same content and version of pyarrow give the same bytes."""
+    import pyarrow.parquet as pq  # takes as long as the models of a scenario
+
     pq.write_table(
         table.combine_chunks(),
         path,
@@ -110,6 +111,8 @@ def table(directory: Path, name: str) -> pa.Table:
     RunError
         The table is damaged. The run counts as missing from then on.
     """
+    import pyarrow.parquet as pq
+
     try:
         path = _checked(directory, f"{name}.parquet")
         return pq.read_table(path, schema=schema_of(name), page_checksum_verification=True)
@@ -153,6 +156,8 @@ def _listed(directory: Path) -> dict[str, str]:
 
 def _upgraded(directory: Path) -> dict[str, str]:
     """Check a run that an earlier version stored, and add the list of its files."""
+    import pyarrow.parquet as pq
+
     texts = {name: sums.content(directory / name) for name in (SCENARIO, PROVENANCE, DIGEST)}
     found = Content(*(_data(directory / name, text) for name, text in texts.items()))
     for name, measured in found.digests.items():

@@ -99,6 +99,11 @@ def store() -> Path:
     return Path(override) if override else _cache() / "runs"
 
 
+def code_hashes() -> Path:
+    """Return the file that keeps hashes of the engines' code from one process to the next."""
+    return _cache() / "code.json"
+
+
 def _cache() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "rdcnlab"

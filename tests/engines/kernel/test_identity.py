@@ -59,6 +59,19 @@ def test_how_software_is_found_does_not_count() -> None:
     assert not [path for path in seen if "/build/" in path or "install" in path or "/guest/" in path]
 
 
+def test_the_hash_of_code_is_kept_until_a_module_changes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = [fingerprint.file_of(identity._READER)]
+    with monkeypatch.context() as patch:
+        patch.setattr(fingerprint, "hash_of", lambda *_: "computed")
+        assert fingerprint.kept_hash_of(first) == "computed"
+    assert fingerprint.kept_hash_of(first) == "computed"
+    monkeypatch.setattr(fingerprint, "_state", lambda: "other bytes")
+    assert fingerprint.kept_hash_of(first) == fingerprint.hash_of(first)
+    (tmp_path / "rdcnlab" / "code.json").write_text("[")
+    assert fingerprint.kept_hash_of(first) == fingerprint.hash_of(first)
+
+
 def test_a_run_is_known_by_its_plan(engine: KernelEngine, two_flows: Scenario) -> None:
     same, *others = two_flows, two_flows.with_(seed=9), two_flows.with_(**{"transport.recovery": 0})
     assert engine.identity() == KernelEngine(same).identity()

@@ -42,7 +42,7 @@ def show(rows: list[dict[str, Any]], as_json: bool, title: str | None = None) ->
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    console = Console(width=None if sys.stdout.isatty() else _IN_A_FILE)
+    console = Console(width=None if sys.stdout.isatty() else _IN_A_FILE, emoji=False)
     for number, table in enumerate(tables(rows, console.width, title)):
         console.print(*[""] * (number > 0), table, sep="\n", markup=False)
 

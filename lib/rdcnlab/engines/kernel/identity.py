@@ -55,13 +55,13 @@ def guest_code(kind: str) -> str:
     """Return the hash of the programs that run in a guest with a kind of switch."""
     # packages replace modules that the system's Python lacks; our own modules do not import them
     packages = sorted(_INSIDE.glob("*/*.py"))
-    return fingerprint.hash_of([_INSIDE / "main.py", _INSIDE / f"switch_{kind}.py", *packages], _beside)
+    return fingerprint.kept_hash_of([_INSIDE / "main.py", _INSIDE / f"switch_{kind}.py", *packages], _beside)
 
 
 @functools.cache
 def reader_code(kind: str | None) -> str:
     """Return the hash of the code that makes tables of a guest's records; `kind` is a module of the kind of switch."""
-    return fingerprint.hash_of(fingerprint.file_of(name) for name in (_READER, kind) if name)
+    return fingerprint.kept_hash_of(fingerprint.file_of(name) for name in (_READER, kind) if name)
 
 
 def _beside(tree: ast.AST, path: Path) -> Iterator[Path]:

@@ -23,4 +23,4 @@ def identity(network: Network) -> str:
 
 @functools.cache
 def _code() -> str:
-    return fingerprint.hash_of([fingerprint.file_of(_READER), WORLD])
+    return fingerprint.kept_hash_of([fingerprint.file_of(_READER), WORLD])
