@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from rdcnlab_papers.app import reference, scorecard
 from rdcnlab_papers.app.site.stored import judge_all
 from rdcnlab_papers.items import claims
 from rdcnlab_papers.items.item import Item
+from rdcnlab_papers.items.judged import Rows
 from rdcnlab_papers.items.verdicts import Verdict
 
 #: The papers and the comparison are between these lines of the README, the figures between these two of their document,
@@ -49,7 +50,7 @@ _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
 
 
 #: Judges the claims of items from their stored runs.
-Judge = Callable[[Sequence[str], Store], list[dict[str, Any]]]
+Judge = Callable[[Sequence[str], Store], Rows]
 
 
 def generate_files(*, scored: bool = True, judge: Judge = judge_all) -> dict[Path, str]:
@@ -99,15 +100,15 @@ def _scored(kinds: list[type[Item]], judge: Judge) -> dict[Path, str]:
     return {**texts, places.tree() / SCORES: numbers(rows)}
 
 
-def numbers(rows: Iterable[dict[str, Any]]) -> str:
+def numbers(rows: Rows) -> str:
     """Return the verdict on each claim and the numbers behind it as JSON, a line for each claim.
 
     A change of a number that was not meant shows itself in this file.
     """
     lines = []
     for row in rows:
-        claim = "/".join(row[name] for name in ("paper", "item", "column", "claim"))
-        lines.append(f"{json.dumps(claim)}: {json.dumps([row['verdict'], row['measured']])}")
+        claim = f"{row.paper}/{row.item}/{row.column}/{row.claim}"
+        lines.append(f"{json.dumps(claim)}: {json.dumps([row.verdict, row.measured])}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -211,14 +212,14 @@ class Hashes:
 HashesByItem = Mapping[type[Item], Hashes]
 
 
-def overview(hashes_by_item: HashesByItem, rows: Sequence[dict[str, Any]], wall_s: Mapping[str, float]) -> str:
+def overview(hashes_by_item: HashesByItem, rows: Rows, wall_s: Mapping[str, float]) -> str:
     """Return the table of the README: a line for each paper.
 
     Parameters
     ----------
     hashes_by_item : dict of type of Item to Hashes
         All items.
-    rows : sequence of dict
+    rows : sequence of JudgedClaim
         The scorecard of all of them, in all columns.
     wall_s : dict of str to float
         Wall-clock time of each shipped run, by the hash of its scenario.
@@ -323,7 +324,7 @@ def _minutes(own: set[str], wall_s: Mapping[str, float]) -> str:
     return minutes if shipped == own else f"{minutes}; {len(shipped)} of {len(own)} shipped"
 
 
-def score(hashes_by_item: HashesByItem, rows: Sequence[dict[str, Any]], wall_s: Mapping[str, float]) -> str:
+def score(hashes_by_item: HashesByItem, rows: Rows, wall_s: Mapping[str, float]) -> str:
     """Return the table of the artefact appendix: verdicts of the counted claims from shipped runs, and their time."""
     hours = sum(wall_s.values()) / 3600
     names = [str(verdict) for verdict in Verdict]

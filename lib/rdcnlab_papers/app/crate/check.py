@@ -214,7 +214,7 @@ def _other(name: str, columns: list[dict[str, Any]], store: Store) -> Iterator[s
         if runs is None:
             yield f"{where}: the crate lacks runs that this version of rdcnlab needs"
             continue
-        here = {row["claim"]: row["verdict"] for row in rows}
+        here = {row.claim: row.verdict for row in rows}
         for claim, stated in one["verdicts"].items():
             verdict = here.get(claim, "no such claim")
             if verdict != stated:
