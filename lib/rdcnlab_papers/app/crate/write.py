@@ -70,15 +70,15 @@ def write(kind: type[Item], store: Store, folder: Path) -> Path:
 
 def _complete(kind: type[Item], store: Store) -> list[tuple[Item, Runs]]:
     """Return the item in each column whose runs are stored: those of the paper profile, otherwise the quick ones."""
-    found = []
+    complete = []
     for column in kind.columns():
         for profile in ("paper", "quick"):
             item = kind(profile=profile, column=column.id)
             runs = item.stored_runs(store)
             if runs is not None:
-                found.append((item, runs))
+                complete.append((item, runs))
                 break
-    return found
+    return complete
 
 
 def _fill(root: Path, columns: list[tuple[Item, Runs]]) -> None:
