@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,8 @@ COMPARED = "tdtcp/architectures"
 SCORES = "data/scores.json"
 #: The cell of the index notebook that lists the figures.
 _CELL = "index-figures"
+#: Letters of a line with names of items, at most.
+_WIDTH = 110
 _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
 
 
@@ -147,8 +150,7 @@ def registration(paper: claims.Paper) -> str:
         f"    from rdcnlab_papers.{paper.paper}.{name} import {name.capitalize()} as {name}\n"
         for name in sorted(names, key=_natural)
     )
-    exported = "".join(f'    "{name}",\n' for name in ["ITEMS", *sorted(names, key=_natural)])
-    items = "".join(f'    "{name}",\n' for name in names)
+    listed = textwrap.indent(textwrap.fill(", ".join(f'"{name}"' for name in names), _WIDTH), "    ")
     return f'''# SPDX-License-Identifier: Apache-2.0
 # Written by tools/index from data/papers/{paper.paper}.yaml: change that.
 """{paper.authors}, "{paper.title}"."""
@@ -160,12 +162,11 @@ from rdcnlab_papers.items.lazy import Package
 
 if TYPE_CHECKING:
 {imports}
-__all__ = [
-{exported}]
-
 #: All items, in the order of the paper. Each is imported when it is first asked for.
-ITEMS = (
-{items})
+__all__ = [  # noqa: RUF022
+{listed},
+]  # fmt: skip
+ITEMS = tuple(__all__)
 
 sys.modules[__name__].__class__ = Package
 '''
