@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from rdcnlab_papers.analysis.measured import Measured
 from rdcnlab_papers.items.claims import Claim
-from rdcnlab_papers.items.verdicts import Verdict, judge, judge_first
+from rdcnlab_papers.items.verdicts import Verdict, judge, judge_numbers
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class JudgedClaim:
     uncounted : str
         The kind of reason why it does not count; see `Claim.reasons`.
     was : JudgedWording or None
-        The first wording, if the claim was restated.
+        The first wording, if the claim was first.
     """
 
     paper: str
@@ -196,4 +196,6 @@ def _first_wording(claim: Claim, measured: Measured | None) -> JudgedWording | N
         return None
     unit = claim.unit if was.unit is None else was.unit
     words = "" if measured is None else measured.text(unit)
-    return JudgedWording(was.text, was.expect.text(unit), words, str(judge_first(was, measured)))
+    # the rule of that time: numbers without intervals, and partly if some cases satisfied the claim
+    first = Claim(id=claim.id, text=was.text, expect=was.expect, some="partly")
+    return JudgedWording(was.text, was.expect.text(unit), words, str(judge_numbers(first, measured)))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab_papers.analysis.measured import Measured
 from rdcnlab_papers.items import openness
-from rdcnlab_papers.items.claims import Claim, FirstWording
+from rdcnlab_papers.items.claims import Claim
 
 #: The remark of a verdict that another half of the seeds would change.
 FLIPS = "flips on halves of the seeds; more seeds needed"
@@ -126,19 +126,6 @@ def judge_numbers(claim: Claim, measured: Measured | None) -> Verdict:
     if measured is None or not measured.cases:
         return Verdict.NOT_RUN
     return _of_cases(claim, [_of_number(claim, value) for value in measured.cases.values()])
-
-
-def judge_first(was: FirstWording, measured: Measured | None) -> Verdict:
-    """Return the verdict on the first wording of a claim, by the rule of that time.
-
-    It was ``reproduced`` if all cases satisfied the claim, ``partly`` if some did, and ``differs`` if none did.
-    """
-    if measured is None or not measured.cases:
-        return Verdict.NOT_RUN
-    holding = sum(was.expect.holds(value) for value in measured.cases.values())
-    if holding == len(measured.cases):
-        return Verdict.REPRODUCED
-    return Verdict.PARTLY if holding else Verdict.DIFFERS
 
 
 def _of_number(claim: Claim, value: float) -> Verdict:
