@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +16,7 @@ from rdcnlab_papers.app.index import nothing_local
 from rdcnlab_papers.app.site import stored
 from rdcnlab_papers.items import made
 from rdcnlab_papers.items.item import Item
+from rdcnlab_papers.items.judged import JudgedClaim, from_data, to_data
 from tests.app.conftest import browser
 
 __all__ = ["browser"]
@@ -36,7 +36,7 @@ def nothing_made() -> None:
     made.forget()
 
 
-Judged = Callable[[type[Item]], list[dict[str, Any]]]
+Judged = Callable[[type[Item]], list[JudgedClaim]]
 
 
 @pytest.fixture(scope="session")
@@ -46,14 +46,13 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     directory = (session.parent if "PYTEST_XDIST_WORKER" in os.environ else session) / "judged"
     directory.mkdir(exist_ok=True)
 
-    def rows(kind: type[Item]) -> list[dict[str, Any]]:
+    def rows(kind: type[Item]) -> list[JudgedClaim]:
         path = directory / f"{kind.paper}-{kind.id}.json"
         with locked(path.with_suffix(".lock")):
             if not path.exists():
                 with nothing_local() as store:
-                    path.write_text(json.dumps(stored.judge(kind, store)))
-        of_item: list[dict[str, Any]] = json.loads(path.read_text())
-        return of_item
+                    path.write_text(json.dumps(to_data(stored.judge(kind, store))))
+        return from_data(json.loads(path.read_text()))
 
     return rows
 

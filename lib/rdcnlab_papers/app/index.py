@@ -13,7 +13,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from rdcnlab_papers.app import reference, scorecard
 from rdcnlab_papers.app.site.stored import judge_all
 from rdcnlab_papers.items import claims
 from rdcnlab_papers.items.item import Item
+from rdcnlab_papers.items.judged import Rows
 from rdcnlab_papers.items.verdicts import Verdict
 
 #: The papers and the comparison are between these lines of the README, the figures between these two of their document,
@@ -45,11 +47,13 @@ COMPARED = "tdtcp/architectures"
 SCORES = "data/scores.json"
 #: The cell of the index notebook that lists the figures.
 _CELL = "index-figures"
+#: Letters of a line with names of items, at most.
+_WIDTH = 110
 _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
 
 
 #: Judges the claims of items from their stored runs.
-Judge = Callable[[Sequence[str], Store], list[dict[str, Any]]]
+Judge = Callable[[Sequence[str], Store], Rows]
 
 
 def generate_files(*, scored: bool = True, judge: Judge = judge_all) -> dict[Path, str]:
@@ -99,15 +103,15 @@ def _scored(kinds: list[type[Item]], judge: Judge) -> dict[Path, str]:
     return {**texts, places.tree() / SCORES: numbers(rows)}
 
 
-def numbers(rows: Iterable[dict[str, Any]]) -> str:
+def numbers(rows: Rows) -> str:
     """Return the verdict on each claim and the numbers behind it as JSON, a line for each claim.
 
     A change of a number that was not meant shows itself in this file.
     """
     lines = []
     for row in rows:
-        claim = "/".join(row[name] for name in ("paper", "item", "column", "claim"))
-        lines.append(f"{json.dumps(claim)}: {json.dumps([row['verdict'], row['measured']])}")
+        claim = f"{row.paper}/{row.item}/{row.column}/{row.claim}"
+        lines.append(f"{json.dumps(claim)}: {json.dumps([row.verdict, row.measured])}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -146,8 +150,7 @@ def registration(paper: claims.Paper) -> str:
         f"    from rdcnlab_papers.{paper.paper}.{name} import {name.capitalize()} as {name}\n"
         for name in sorted(names, key=_natural)
     )
-    exported = "".join(f'    "{name}",\n' for name in ["ITEMS", *sorted(names, key=_natural)])
-    items = "".join(f'    "{name}",\n' for name in names)
+    listed = textwrap.indent(textwrap.fill(", ".join(f'"{name}"' for name in names), _WIDTH), "    ")
     return f'''# SPDX-License-Identifier: Apache-2.0
 # Written by tools/index from data/papers/{paper.paper}.yaml: change that.
 """{paper.authors}, "{paper.title}"."""
@@ -159,12 +162,11 @@ from rdcnlab_papers.items.lazy import Package
 
 if TYPE_CHECKING:
 {imports}
-__all__ = [
-{exported}]
-
 #: All items, in the order of the paper. Each is imported when it is first asked for.
-ITEMS = (
-{items})
+__all__ = [  # noqa: RUF022
+{listed},
+]  # fmt: skip
+ITEMS = tuple(__all__)
 
 sys.modules[__name__].__class__ = Package
 '''
@@ -211,14 +213,14 @@ class Hashes:
 HashesByItem = Mapping[type[Item], Hashes]
 
 
-def overview(hashes_by_item: HashesByItem, rows: Sequence[dict[str, Any]], wall_s: Mapping[str, float]) -> str:
+def overview(hashes_by_item: HashesByItem, rows: Rows, wall_s: Mapping[str, float]) -> str:
     """Return the table of the README: a line for each paper.
 
     Parameters
     ----------
     hashes_by_item : dict of type of Item to Hashes
         All items.
-    rows : sequence of dict
+    rows : sequence of JudgedClaim
         The scorecard of all of them, in all columns.
     wall_s : dict of str to float
         Wall-clock time of each shipped run, by the hash of its scenario.
@@ -323,7 +325,7 @@ def _minutes(own: set[str], wall_s: Mapping[str, float]) -> str:
     return minutes if shipped == own else f"{minutes}; {len(shipped)} of {len(own)} shipped"
 
 
-def score(hashes_by_item: HashesByItem, rows: Sequence[dict[str, Any]], wall_s: Mapping[str, float]) -> str:
+def score(hashes_by_item: HashesByItem, rows: Rows, wall_s: Mapping[str, float]) -> str:
     """Return the table of the artefact appendix: verdicts of the counted claims from shipped runs, and their time."""
     hours = sum(wall_s.values()) / 3600
     names = [str(verdict) for verdict in Verdict]

@@ -7,39 +7,36 @@ Rows are those of `rdcnlab_papers.items.item.Item.rows`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from rdcnlab_papers.items.judged import JudgedClaim, Rows
 from rdcnlab_papers.items.scored import Scorecard
 from rdcnlab_papers.items.verdicts import Verdict
-
-Rows = Sequence[dict[str, Any]]
 
 
 def cards(rows: Rows) -> list[Scorecard]:
     """Return a card for each item and column, in the order of the rows."""
-    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str, str], list[JudgedClaim]] = {}
     for row in rows:
-        groups.setdefault((row["paper"], row["item"], row["column"]), []).append(row)
+        groups.setdefault((row.paper, row.item, row.column), []).append(row)
     return [Scorecard(tuple(group), legend=False) for group in groups.values()]
 
 
-def restated_claims(rows: Rows) -> list[dict[str, Any]]:
+def restated_claims(rows: Rows) -> list[dict[str, str]]:
     """Return the restated claims: both wordings, and the verdict on each by the rule of its time."""
     return [
         {
-            "item": row["item"],
-            "column": row["column"],
-            "text": row["text"],
-            "expected": row["expected"],
-            "verdict": row["verdict"],
-            "was": row["was"]["text"],
-            "was expected": row["was"]["expected"],
-            "was verdict": row["was"]["verdict"],
+            "item": row.item,
+            "column": row.column,
+            "text": row.text,
+            "expected": row.expected,
+            "verdict": row.verdict,
+            "was": row.was.text,
+            "was expected": row.was.expected,
+            "was verdict": row.was.verdict,
         }
         for row in rows
-        if row["was"] is not None
+        if row.was is not None
     ]
 
 
@@ -86,10 +83,10 @@ class Score:
 def scores(rows: Rows) -> list[Score]:
     """Return the score of each paper and column that has counted claims."""
     table = []
-    for paper, column in dict.fromkeys((row["paper"], row["column"]) for row in rows):
-        selected = [row for row in rows if (row["paper"], row["column"]) == (paper, column)]
-        verdicts = Counter(row["verdict"] for row in selected if row["counted"])
-        uncounted = Counter(row["uncounted"] for row in selected if not (row["counted"] or row["own"]))
+    for paper, column in dict.fromkeys((row.paper, row.column) for row in rows):
+        selected = [row for row in rows if (row.paper, row.column) == (paper, column)]
+        verdicts = Counter(row.verdict for row in selected if row.counted)
+        uncounted = Counter(row.uncounted for row in selected if not (row.counted or row.own))
         if verdicts:
             by_verdict = {str(verdict): verdicts[verdict] for verdict in Verdict}
             table.append(Score(paper, column, by_verdict, dict(uncounted.most_common())))
@@ -124,18 +121,12 @@ class Union:
 def unions(rows: Rows) -> list[Union]:
     """Return the score of each paper in all columns together."""
     table = []
-    for paper in dict.fromkeys(row["paper"] for row in rows):
-        of_paper = [row for row in rows if row["paper"] == paper and not row["own"]]
-        counted = {(row["item"], row["claim"]) for row in of_paper if row["counted"]}
-        held = {
-            (row["item"], row["claim"]) for row in of_paper if row["counted"] and row["verdict"] == Verdict.REPRODUCED
-        }
+    for paper in dict.fromkeys(row.paper for row in rows):
+        of_paper = [row for row in rows if row.paper == paper and not row.own]
+        counted = {row.key for row in of_paper if row.counted}
+        held = {row.key for row in of_paper if row.counted and row.verdict == Verdict.REPRODUCED}
         # a claim that calibrates in one column may be counted in another
-        others = {
-            claim: row["uncounted"]
-            for row in of_paper
-            if (claim := (row["item"], row["claim"])) not in counted and not row["counted"]
-        }
+        others = {row.key: row.uncounted for row in of_paper if row.key not in counted}
         table.append(Union(paper, len(counted), len(held), dict(Counter(others.values()).most_common())))
     return table
 

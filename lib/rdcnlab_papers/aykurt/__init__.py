@@ -31,56 +31,11 @@ if TYPE_CHECKING:
     from rdcnlab_papers.aykurt.tab2 import Tab2 as tab2
     from rdcnlab_papers.aykurt.tab3 import Tab3 as tab3
 
-__all__ = [
-    "ITEMS",
-    "buffer",
-    "discards",
-    "fig3",
-    "fig4",
-    "fig5",
-    "fig6a",
-    "fig6b",
-    "fig7",
-    "fig8a",
-    "fig8b",
-    "fig9",
-    "fig10",
-    "fig11",
-    "fig13",
-    "fig14",
-    "fig15",
-    "general",
-    "nights",
-    "offloads",
-    "tab1",
-    "tab2",
-    "tab3",
-]
-
 #: All items, in the order of the paper. Each is imported when it is first asked for.
-ITEMS = (
-    "tab1",
-    "fig3",
-    "fig4",
-    "fig5",
-    "fig6a",
-    "fig6b",
-    "fig7",
-    "fig8a",
-    "fig8b",
-    "fig9",
-    "tab2",
-    "fig10",
-    "fig11",
-    "fig13",
-    "fig14",
-    "fig15",
-    "tab3",
-    "general",
-    "buffer",
-    "discards",
-    "nights",
-    "offloads",
-)
+__all__ = [  # noqa: RUF022
+    "tab1", "fig3", "fig4", "fig5", "fig6a", "fig6b", "fig7", "fig8a", "fig8b", "fig9", "tab2", "fig10", "fig11",
+    "fig13", "fig14", "fig15", "tab3", "general", "buffer", "discards", "nights", "offloads",
+]  # fmt: skip
+ITEMS = tuple(__all__)
 
 sys.modules[__name__].__class__ = Package

@@ -17,13 +17,13 @@ from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.intervals import over_seeds as over_runs
 from rdcnlab.analysis.resampling import jackknife
+from rdcnlab.analysis.results.slowdown import ideals_s
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
-from rdcnlab.scenario.ideal import ideal_ns
 from rdcnlab.scenario.network import Network
 from rdcnlab_papers.benchmarks import laboratories
 from rdcnlab_papers.items.item import Item
@@ -228,7 +228,7 @@ class Comparison(Item):
 
     def flows(self, runs: Runs) -> pd.DataFrame:
         """Return one row for each flow: the case, ``seed``, ``size_B``, ``fct_s``, ``slowdown`` (NaN: did not end)."""
-        frames, known = [], _known(type(self), self.model_dump_json())
+        frames, known = [], _known(self.racks, self.hosts)
         for run, case in self._with_cases(runs):
             sizes, ideal_s = known.ideals(run.scenario, case)
             fct = runs.frame(run, "flows")["fct_s"].to_numpy(dtype=float)
@@ -247,7 +247,7 @@ class Comparison(Item):
             ``reordered``, retransmissions and those of them without a lost packet, for each 1000 segments;
             ``queue_kB``, the longest queue of all; ``drops``.
         """
-        known = _known(type(self), self.model_dump_json())
+        known = _known(self.racks, self.hosts)
         return pd.DataFrame([known.totals(runs, run, case) for run, case in self._with_cases(runs)])
 
     def _with_cases(self, runs: Runs) -> list[tuple[Run, Case]]:
@@ -275,11 +275,11 @@ def _named(run: Run, case: Case) -> dict[str, Any]:
 
 
 class _Known:
-    """Numbers of an item's runs that are computed once: a claim is judged on all runs, and on each half of them."""
+    """Numbers of runs that are computed once: a claim is judged on all runs and on each half, and items share runs."""
 
     def __init__(self) -> None:
         self._ideals: dict[tuple[object, ...], tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]] = {}
-        self._totals: dict[str, dict[str, Any]] = {}
+        self._totals: dict[tuple[str, Case], dict[str, Any]] = {}
 
     def ideals(self, scenario: Scenario, case: Case) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """Return the sizes of flows in bytes, and their ideal completion times in s.
@@ -288,21 +288,20 @@ class _Known:
         """
         key = (case._replace(transport="cubic"), scenario.seed, scenario.transport.timestamps)
         if key not in self._ideals:
-            ideal_s = np.array([ideal_ns(scenario, flow) for flow in scenario.flows]) / 1e9
-            self._ideals[key] = np.array([flow.size for flow in scenario.flows]), ideal_s
+            self._ideals[key] = np.array([flow.size for flow in scenario.flows]), ideals_s(scenario)
         return self._ideals[key]
 
     def totals(self, runs: Runs, run: Run, case: Case) -> dict[str, Any]:
         """Return the row of a run in `Comparison.totals`."""
-        if run.id in self._totals:
-            return self._totals[run.id]
+        if (run.id, case) in self._totals:
+            return self._totals[run.id, case]
         seen, queues = runs.frame(run, "flows"), runs.frame(run, "queues")
         sizes, ideal_s = self.ideals(run.scenario, case)
         slowdown = seen["fct_s"].to_numpy(dtype=float) / ideal_s
         ended = slowdown[~np.isnan(slowdown)]
         segments = np.ceil(sizes / (run.scenario.network.mtu - TCP_HEADERS)).sum()
         repeats, drops = seen["retransmits"].sum(), queues["drops"].sum()
-        self._totals[run.id] = {
+        totals = self._totals[run.id, case] = {
             **_named(run, case),
             "median": np.median(ended),
             "mean": ended.mean(),
@@ -313,12 +312,12 @@ class _Known:
             "queue_kB": queues["max_B"].max() / 1000,
             "drops": int(drops),
         }
-        return self._totals[run.id]
+        return totals
 
 
 @functools.lru_cache(maxsize=1)
-def _known(_kind: type[Comparison], _parameters: str) -> _Known:
-    """Return the numbers that were computed for an item's runs."""
+def _known(_racks: int, _hosts: int) -> _Known:
+    """Return the numbers that were computed for the cases on networks of a size."""
     return _Known()
 
 
@@ -348,12 +347,12 @@ def ratios(
     by : sequence of str
         Columns that define a case; cases that lack a transport, or whose lower mean is 0, are left out.
     """
-    found = {}
+    of_cases = {}
     for case, rows in tables.groups(totals[totals["transport"].isin([upper, lower])], by):
         over, under = (rows[rows["transport"] == name] for name in (upper, lower))
         if under[value].sum() and len(over):
-            found[case] = ratio(over, under, value)
-    return found
+            of_cases[case] = ratio(over, under, value)
+    return of_cases
 
 
 def ratio(upper: pd.DataFrame, lower: pd.DataFrame, value: str) -> Estimate:

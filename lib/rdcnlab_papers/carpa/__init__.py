@@ -21,36 +21,10 @@ if TYPE_CHECKING:
     from rdcnlab_papers.carpa.fig11 import Fig11 as fig11
     from rdcnlab_papers.carpa.tab1 import Tab1 as tab1
 
-__all__ = [
-    "ITEMS",
-    "cost",
-    "difference",
-    "fig2",
-    "fig3",
-    "fig4",
-    "fig6",
-    "fig7",
-    "fig8",
-    "fig9",
-    "fig10",
-    "fig11",
-    "tab1",
-]
-
 #: All items, in the order of the paper. Each is imported when it is first asked for.
-ITEMS = (
-    "tab1",
-    "fig2",
-    "fig3",
-    "fig4",
-    "fig6",
-    "fig7",
-    "fig8",
-    "fig9",
-    "fig10",
-    "fig11",
-    "difference",
-    "cost",
-)
+__all__ = [  # noqa: RUF022
+    "tab1", "fig2", "fig3", "fig4", "fig6", "fig7", "fig8", "fig9", "fig10", "fig11", "difference", "cost",
+]  # fmt: skip
+ITEMS = tuple(__all__)
 
 sys.modules[__name__].__class__ = Package

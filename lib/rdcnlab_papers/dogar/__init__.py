@@ -33,60 +33,11 @@ if TYPE_CHECKING:
     from rdcnlab_papers.dogar.readings import Readings as readings
     from rdcnlab_papers.dogar.tab3 import Tab3 as tab3
 
-__all__ = [
-    "ITEMS",
-    "breaks",
-    "eq5",
-    "failures",
-    "fig2",
-    "fig3",
-    "fig4",
-    "fig5",
-    "fig6",
-    "fig7",
-    "fig8",
-    "fig9",
-    "fig10",
-    "fig11",
-    "fig12",
-    "fig13",
-    "fig15",
-    "fig16",
-    "fig17",
-    "fig18",
-    "fig19",
-    "fig20",
-    "inputs",
-    "readings",
-    "tab3",
-]
-
 #: All items, in the order of the paper. Each is imported when it is first asked for.
-ITEMS = (
-    "fig2",
-    "fig3",
-    "fig4",
-    "fig5",
-    "fig6",
-    "fig7",
-    "fig8",
-    "fig9",
-    "fig10",
-    "fig11",
-    "fig12",
-    "fig13",
-    "eq5",
-    "fig15",
-    "fig16",
-    "fig17",
-    "fig18",
-    "fig19",
-    "fig20",
-    "tab3",
-    "failures",
-    "inputs",
-    "breaks",
-    "readings",
-)
+__all__ = [  # noqa: RUF022
+    "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig11", "fig12", "fig13", "eq5",
+    "fig15", "fig16", "fig17", "fig18", "fig19", "fig20", "tab3", "failures", "inputs", "breaks", "readings",
+]  # fmt: skip
+ITEMS = tuple(__all__)
 
 sys.modules[__name__].__class__ = Package

@@ -101,7 +101,7 @@ def _within(compared: beside.Beside) -> str:
 
 def _statements(whole: Item, shipped: Runs, store: Store) -> str:
     """Say how many statements of the paper the shipped runs reproduce, and why not the others."""
-    verdicts = whole.shipped_verdicts or {row["claim"]: row["verdict"] for row in whole.rows(shipped)}
+    verdicts = whole.shipped_verdicts or {row.claim: row.verdict for row in whole.rows(shipped)}
     counted = [claim for claim in whole.claims.claims if not claim.not_counted(whole.column)]
     of_paper = [claim for claim in counted if not (claim.own or whole.claims.own)]
     listed, kind = (of_paper, "statements of the paper") if of_paper else (counted, "statements of ours")
@@ -121,7 +121,7 @@ def _why(whole: Item, claim: claims.Claim, verdict: str, store: Store) -> str:
     """Return the verdict on a claim, and what the shipped experiments on its cause measured."""
     says = f"“{claim.text}”: {verdict}"
     rows = explain(whole, lambda experiment: experiment.stored_runs(store)).rows
-    causes = [f"{row['because']}: {row['there']}" for row in rows if row["claim"] == claim.id and row["cases"]]
+    causes = [f"{row.because}: {row.there}" for row in rows if row.claim == claim.id and row.cases]
     causes = causes or list(claim.causes(whole.column))
     return f"{says}. {causes[0]}." if causes else f"{says}."
 

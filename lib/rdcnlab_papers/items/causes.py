@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -14,6 +14,7 @@ from rich.text import Text
 from rdcnlab.runs.frame import Runs
 from rdcnlab_papers.analysis.measured import Measured
 from rdcnlab_papers.items import faces, verdicts
+from rdcnlab_papers.items.judged import JudgedCase, cases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +43,35 @@ class Cause:
     look: Callable[[Runs], Measured] | None = None
 
 
+@dataclass(frozen=True)
+class Explained:
+    """What the experiment of one cause measured.
+
+    Parameters
+    ----------
+    claim, text : str
+        The claim's id, and its statement.
+    because : str
+        The sentence on the cause or on the candidate.
+    there : str
+        The measurement in words.
+    cases : tuple of JudgedCase
+        The measurement by case.
+    note : str
+        What the measurement adds to its numbers.
+    verdict : str
+        The verdict on the claim in the experiment; empty if it was not judged there.
+    """
+
+    claim: str
+    text: str
+    because: str
+    there: str
+    cases: tuple[JudgedCase, ...]
+    note: str
+    verdict: str
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """What the experiment of each cause measured; notebooks and terminals show the whole text.
@@ -50,28 +80,28 @@ class Explanation:
     ----------
     head : str
         What is explained, in a line.
-    rows : tuple of dict
-        One for each cause: ``claim``, ``text`` (the claim's), ``because``, ``there`` (the measurement in words),
-        ``cases`` and ``note`` (its parts), ``verdict there`` (empty if the claim was not judged there).
+    rows : tuple of Explained
+        One for each cause.
     """
 
     head: str
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[Explained, ...]
 
     @property
     def frame(self) -> pd.DataFrame:
         """The table: claim (index), because, there, verdict there."""
         import pandas as pd
 
-        return pd.DataFrame(self.rows, columns=["claim", "because", "there", "verdict there"]).set_index("claim")
+        rows = [(row.claim, row.because, row.there, row.verdict) for row in self.rows]
+        return pd.DataFrame(rows, columns=["claim", "because", "there", "verdict there"]).set_index("claim")
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def _by_claim(self) -> dict[str, list[dict[str, Any]]]:
-        groups: dict[str, list[dict[str, Any]]] = {}
+    def _by_claim(self) -> dict[str, list[Explained]]:
+        groups: dict[str, list[Explained]] = {}
         for row in self.rows:
-            groups.setdefault(row["text"], []).append(row)
+            groups.setdefault(row.text, []).append(row)
         return groups
 
     def _repr_html_(self) -> str:
@@ -79,10 +109,9 @@ class Explanation:
         for text, rows in self._by_claim().items():
             parts.append(f"<p><strong>{escape(text)}</strong></p>")
             for row in rows:
-                verdict = row["verdict there"]
-                left = f"there: {faces.badge(verdict)}" if verdict else "observed"
-                measurement = faces.measured(row["cases"], row["note"])
-                parts.append(faces.row(left, f"<div>{faces.folded(row['because'])}</div><div>{measurement}</div>"))
+                left = f"there: {faces.badge(row.verdict)}" if row.verdict else "observed"
+                measurement = faces.measured(row.cases, row.note)
+                parts.append(faces.row(left, f"<div>{faces.folded(row.because)}</div><div>{measurement}</div>"))
         return faces.card(self.head, parts)
 
     def __rich__(self) -> RenderableType:
@@ -90,11 +119,10 @@ class Explanation:
         for text, rows in self._by_claim().items():
             lines += [Text(""), Text(text, style="bold")]
             for row in rows:
-                verdict = row["verdict there"]
-                lines.append(faces.indented(Text(row["because"])))
-                measured = [faces.terminal_cases(row["cases"], row["note"], "measured there  ")]
-                if verdict:
-                    measured.append(Text.assemble("verdict there   ", faces.signed(verdict)))
+                lines.append(faces.indented(Text(row.because)))
+                measured = [faces.terminal_cases(row.cases, row.note, "measured there  ")]
+                if row.verdict:
+                    measured.append(Text.assemble("verdict there   ", faces.signed(row.verdict)))
                 lines += [faces.indented(line, 4) for line in measured]
         return Group(*lines)
 
@@ -118,24 +146,19 @@ def explain(item: Item, runs_of: Callable[[Item], Runs | None]) -> Explanation:
         if not any(experiment == cause.shown_by for experiment, _ in known):
             known.append((cause.shown_by, runs_of(cause.shown_by)))
         runs = next(runs for experiment, runs in known if experiment == cause.shown_by)
-        row: dict[str, Any] = {"claim": claim.id, "text": claim.text, "because": sentence}
         if runs is None:
             there = "runs are missing; item.explain(run=True) makes them"
-            rows.append(
-                {**row, "there": there, "cases": [], "note": there, "verdict there": str(verdicts.Verdict.NOT_RUN)}
-            )
+            rows.append(Explained(claim.id, claim.text, sentence, there, (), there, str(verdicts.Verdict.NOT_RUN)))
             continue
         measurement = cause.shown_by.measure(runs)[claim.id] if cause.look is None else cause.look(runs)
         unit = claim.unit if cause.look is None else ""
         judgement = verdicts.judge(claim, measurement) if cause.look is None else None
         verdict = "" if judgement is None else str(judgement.verdict)
         if sentence in claim.candidates(item.column):
-            row["because"] = verdicts.candidate(sentence, verdict)
-        row |= {
-            "there": measurement.text(unit),
-            "cases": verdicts.cases(measurement, unit, judgement.by_case if judgement else ()),
-        }
-        rows.append({**row, "note": measurement.note, "verdict there": verdict})
+            sentence = verdicts.candidate(sentence, verdict)
+        by_case = cases(measurement, unit, judgement.by_case if judgement else ())
+        there = measurement.text(unit)
+        rows.append(Explained(claim.id, claim.text, sentence, there, by_case, measurement.note, verdict))
     about = "experiments on causes" if rows else "no experiment on a cause"
     return Explanation(f"{item.paper}/{item.id}, column {item.column}: {about}.", tuple(rows))
 

@@ -61,7 +61,7 @@ class Column(Frozen):
 
 
 class FirstWording(Frozen):
-    """The first wording of a claim that was restated; it is shown beside the claim for one release.
+    """The first wording of a claim that was restated; it stays beside the claim.
 
     The measurement for it has the key ``<claim> was``. Without this key it is the measurement for the claim.
     """

@@ -21,6 +21,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
+from rdcnlab_papers.items.judged import JudgedCase
 from rdcnlab_papers.items.verdicts import Verdict
 
 #: Number of cases up to which all are shown at once.
@@ -118,25 +119,25 @@ def row(left: str, right: str) -> str:
     return f'<div class="rlc-row"><div>{left}</div><div>{right}</div></div>'
 
 
-def measured(cases: Sequence[dict[str, str]], note: str) -> str:
+def measured(cases: Sequence[JudgedCase], note: str) -> str:
     """Return a measurement as HTML: one line for each case with its verdict's sign; many cases are folded."""
     lines = "".join(f"<li>{_case(case)}</li>" for case in cases)
     words = f'<ul class="rlc-cases">{lines}</ul>' if cases else ""
     if len(cases) > _FEW_CASES:
-        counts = Counter(case["verdict"] for case in cases)
+        counts = Counter(case.verdict for case in cases)
         listed = ", ".join(f"{count} {verdict}".strip() for verdict, count in counts.items())
         words = f"<details><summary>{len(cases)} cases: {escape(listed)}</summary>{words}</details>"
     return words + (f'<div class="rlc-small">{folded(note)}</div>' if note else "")
 
 
-def _case(case: dict[str, str]) -> str:
+def _case(case: JudgedCase) -> str:
     sign = ""
-    if case["verdict"]:
-        face = FACES[case["verdict"]]
-        ground = f'class="rlc-sign rlc-{css_class(case["verdict"])}"'
-        sign = f'<span {ground} title="{escape(case["verdict"])}">{face.sign}</span> '
-    name = f"{escape(case['case'])}: " if case["case"] else ""
-    return f"{sign}{name}{escape(case['measured'])}"
+    if case.verdict:
+        face = FACES[case.verdict]
+        ground = f'class="rlc-sign rlc-{css_class(case.verdict)}"'
+        sign = f'<span {ground} title="{escape(case.verdict)}">{face.sign}</span> '
+    name = f"{escape(case.case)}: " if case.case else ""
+    return f"{sign}{name}{escape(case.measured)}"
 
 
 def folded(text: str) -> str:
@@ -184,16 +185,16 @@ def terminal_legend(verdicts: Iterable[str]) -> RenderableType:
     return Group(*lines, Text(RULES))
 
 
-def terminal_cases(cases: Sequence[dict[str, str]], note: str, first: str) -> RenderableType:
+def terminal_cases(cases: Sequence[JudgedCase], note: str, first: str) -> RenderableType:
     """Return a measurement for a terminal: one line for each case with its verdict's sign; `first` is before them."""
     lines: list[Text] = []
     for case in cases:
         sign = Text("")
-        if case["verdict"]:
-            face = FACES[case["verdict"]]
+        if case.verdict:
+            face = FACES[case.verdict]
             sign = Text(f"{face.sign} ", style=face.terminal)
-        name = f"{case['case']}: " if case["case"] else ""
-        lines.append(Text.assemble(sign, f"{name}{case['measured']}"))
+        name = f"{case.case}: " if case.case else ""
+        lines.append(Text.assemble(sign, f"{name}{case.measured}"))
     if note:
         lines.append(Text(note))
     return labelled(first, Group(*lines))

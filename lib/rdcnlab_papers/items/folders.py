@@ -48,10 +48,10 @@ def package(paper: str) -> Path:
         There is no such paper.
     """
     point = entry_points.points("rdcnlab.papers").get(paper)
-    found = None if point is None else entry_points.directory(point.module)
-    if found is None:
+    folder = None if point is None else entry_points.directory(point.module)
+    if folder is None:
         raise InputError.unknown("paper", paper, names(), "paper")
-    return found
+    return folder
 
 
 def code() -> list[Path]:

@@ -24,11 +24,12 @@ from rdcnlab.scenario import Scenario, change_all
 from rdcnlab.scenario.check import input_error
 from rdcnlab.system.extras import require
 from rdcnlab_papers.analysis.measured import Measured
-from rdcnlab_papers.items import claims, made, verdicts
+from rdcnlab_papers.items import claims, made
 from rdcnlab_papers.items.beside import ItemComparison, compare
 from rdcnlab_papers.items.causes import Cause, Explanation, explain
 from rdcnlab_papers.items.expectation import Expectation
 from rdcnlab_papers.items.interactive import Interactive
+from rdcnlab_papers.items.judged import JudgedClaim, judged
 from rdcnlab_papers.items.published import shipped_verdicts
 from rdcnlab_papers.items.scored import Scorecard
 
@@ -321,7 +322,7 @@ class Item(Frozen, abc.ABC):
                 raise TypeError(f"{self.paper}/{self.id} draws no figure of rdcnlab.analysis.figures")
             return figure.save(path, cite=[claims.paper(self.paper).title])
 
-    def rows(self, runs: Runs | None) -> list[dict[str, Any]]:
+    def rows(self, runs: Runs | None) -> list[JudgedClaim]:
         """Return the scorecard: one row for each claim. Without runs every verdict is ``not run``."""
         # labels of many small tables: with text of Arrow, pandas takes a fifth longer for all of them
         with pd.option_context("mode.string_storage", "python"):
@@ -329,7 +330,7 @@ class Item(Frozen, abc.ABC):
             halves = [] if runs is None else [self.measure(half) for half in self.halves(runs)]
         shipped = self.shipped_verdicts if runs is not None and self.has_few_runs else {}
         return [
-            verdicts.row(
+            judged(
                 self.paper,
                 self.id,
                 self.column,

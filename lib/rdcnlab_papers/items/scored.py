@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from rdcnlab_papers.items import faces, verdicts
+from rdcnlab_papers.items import faces, judged
 from rdcnlab_papers.items.claims import paper
+from rdcnlab_papers.items.judged import JudgedClaim
+from rdcnlab_papers.items.verdicts import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +32,7 @@ class Scorecard:
 
     Parameters
     ----------
-    rows : tuple of dict
+    rows : tuple of JudgedClaim
         The rows of `rdcnlab_papers.items.item.Item.rows`, for one item in one column.
     legend : bool
         Whether it is said below what the verdicts mean.
@@ -45,7 +47,7 @@ class Scorecard:
     ['text', 'expected', 'measured', 'verdict', 'remark']
     """
 
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[JudgedClaim, ...]
     legend: bool = True
 
     @property
@@ -53,7 +55,7 @@ class Scorecard:
         """The scorecard as a table: claim (index), text, expected, measured, verdict, remark."""
         import pandas as pd
 
-        rows = [{**row, "remark": verdicts.remarks(row)} for row in self.rows]
+        rows = [(row.claim, row.text, row.expected, row.measured, row.verdict, row.remarks) for row in self.rows]
         columns = ["claim", "text", "expected", "measured", "verdict", "remark"]
         return pd.DataFrame(rows, columns=columns).set_index("claim")
 
@@ -61,18 +63,18 @@ class Scorecard:
     def head(self) -> str:
         """What was judged, in a line: item, column, profile, number of runs."""
         first = self.rows[0]
-        title = paper(first["paper"]).item(first["item"]).title
-        message = f"{first['paper']}/{first['item']}, {title}. Column {first['column']}, "
-        message += f"profile {first['profile']}, {first['runs']} runs." if first["runs"] else "no runs."
-        if any(row["shipped"] for row in self.rows):
+        title = paper(first.paper).item(first.item).title
+        message = f"{first.paper}/{first.item}, {title}. Column {first.column}, "
+        message += f"profile {first.profile}, {first.runs} runs." if first.runs else "no runs."
+        if any(row.shipped for row in self.rows):
             message += " Beside each verdict from these few runs: that from the shipped runs of the paper profile."
         return message
 
     @property
     def summary(self) -> str:
         """How many claims have which verdict, in words."""
-        words = _counts(row["verdict"] for row in self.rows)
-        shipped = _counts(row["shipped"] for row in self.rows if row["shipped"])
+        words = _counts(row.verdict for row in self.rows)
+        shipped = _counts(row.shipped for row in self.rows if row.shipped)
         return f"{words}. Paper profile: {shipped}." if shipped else f"{words}."
 
     def __len__(self) -> int:
@@ -80,7 +82,7 @@ class Scorecard:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:  # noqa: ARG002
         """Return the rows for programs that read an executed notebook; Jupyter adds the other forms to it."""
-        return {ROWS: list(self.rows)}
+        return {ROWS: judged.to_data(self.rows)}
 
     def _repr_html_(self) -> str:
         parts = [faces.row(_badges(row), _words(row)) for row in self.rows]
@@ -95,13 +97,13 @@ class Scorecard:
     def _terminal(self) -> Iterator[RenderableType]:
         yield Text(self.head)
         for row in self.rows:
-            shipped = ("  (paper profile: ", faces.signed(row["shipped"]), ")") if row["shipped"] else ()
+            shipped = ("  (paper profile: ", faces.signed(row.shipped), ")") if row.shipped else ()
             yield Text("")
-            yield Text.assemble(faces.signed(row["verdict"]), *shipped)
-            lines = [Text(row["text"]), faces.labelled("expected  ", Text(row["expected"]))]
-            if row["cases"] or row["note"]:
-                lines.append(faces.terminal_cases(row["cases"], row["note"], "measured  "))
-            if remark := verdicts.remarks(row):
+            yield Text.assemble(faces.signed(row.verdict), *shipped)
+            lines = [Text(row.text), faces.labelled("expected  ", Text(row.expected))]
+            if row.cases or row.note:
+                lines.append(faces.terminal_cases(row.cases, row.note, "measured  "))
+            if remark := row.remarks:
                 lines.append(faces.labelled("remark    ", Text(remark)))
             for line in lines:
                 yield faces.indented(line)
@@ -109,24 +111,24 @@ class Scorecard:
         if self.legend:
             yield Text("")
             yield faces.terminal_legend(
-                verdict for row in self.rows for verdict in (row["verdict"], row["shipped"]) if verdict
+                verdict for row in self.rows for verdict in (row.verdict, row.shipped) if verdict
             )
 
 
 def _counts(names: Any) -> str:
     counts = Counter(names)
-    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in verdicts.Verdict if counts[verdict])
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
 
 
-def _badges(row: dict[str, Any]) -> str:
-    shipped = f'<div class="rlc-small">paper profile:<br>{faces.badge(row["shipped"])}</div>' if row["shipped"] else ""
-    return faces.badge(row["verdict"]) + shipped
+def _badges(row: JudgedClaim) -> str:
+    shipped = f'<div class="rlc-small">paper profile:<br>{faces.badge(row.shipped)}</div>' if row.shipped else ""
+    return faces.badge(row.verdict) + shipped
 
 
-def _words(row: dict[str, Any]) -> str:
-    parts = [f"<div>{escape(row['text'])}</div>", f'<div class="rlc-small">expected: {escape(row["expected"])}</div>']
-    if row["cases"] or row["note"]:
-        parts.append(f"<div>{faces.measured(row['cases'], row['note'])}</div>")
-    if remark := verdicts.remarks(row):
+def _words(row: JudgedClaim) -> str:
+    parts = [f"<div>{escape(row.text)}</div>", f'<div class="rlc-small">expected: {escape(row.expected)}</div>']
+    if row.cases or row.note:
+        parts.append(f"<div>{faces.measured(row.cases, row.note)}</div>")
+    if remark := row.remarks:
         parts.append(f'<div class="rlc-small">{escape(remark)}</div>')
     return "".join(parts)

@@ -11,12 +11,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab_papers.analysis.measured import Measured
 from rdcnlab_papers.items import openness
-from rdcnlab_papers.items.claims import Claim, FirstWording
+from rdcnlab_papers.items.claims import Claim
 
 #: The remark of a verdict that another half of the seeds would change.
 FLIPS = "flips on halves of the seeds; more seeds needed"
@@ -129,19 +128,6 @@ def judge_numbers(claim: Claim, measured: Measured | None) -> Verdict:
     return _of_cases(claim, [_of_number(claim, value) for value in measured.cases.values()])
 
 
-def judge_first(was: FirstWording, measured: Measured | None) -> Verdict:
-    """Return the verdict on the first wording of a claim, by the rule of that time.
-
-    It was ``reproduced`` if all cases satisfied the claim, ``partly`` if some did, and ``differs`` if none did.
-    """
-    if measured is None or not measured.cases:
-        return Verdict.NOT_RUN
-    holding = sum(was.expect.holds(value) for value in measured.cases.values())
-    if holding == len(measured.cases):
-        return Verdict.REPRODUCED
-    return Verdict.PARTLY if holding else Verdict.DIFFERS
-
-
 def _of_number(claim: Claim, value: float) -> Verdict:
     """Return the verdict on a claim if the measured number is exactly `value`."""
     if claim.expect.holds(value):
@@ -171,21 +157,6 @@ def _of_cases(claim: Claim, verdicts: Iterable[Verdict]) -> Verdict:
     return worst
 
 
-def cases(measured: Measured | None, unit: str, by_case: Sequence[Verdict] = ()) -> list[dict[str, str]]:
-    """Return the number of each case in words, and the verdict on it; the verdict is empty if it was not judged."""
-    words = {} if measured is None else measured.words(unit)
-    of_cases: Sequence[str] = by_case or [""] * len(words)
-    return [
-        {"case": case, "measured": number, "verdict": str(verdict)}
-        for (case, number), verdict in zip(words.items(), of_cases, strict=True)
-    ]
-
-
-def remarks(row: dict[str, Any]) -> str:
-    """Return how many cases of a row hold, and the remark on its verdict."""
-    return "; ".join(part for part in (row["holds"], row["remark"]) if part)
-
-
 def candidate(sentence: str, verdict: str = "") -> str:
     """Return what an experiment says about a candidate for an unknown cause.
 
@@ -203,73 +174,3 @@ def candidate(sentence: str, verdict: str = "") -> str:
     if verdict == Verdict.UNDECIDED:
         return f"cause unknown; neither shown nor ruled out: {sentence}"
     return f"perhaps the cause, because the claim holds there: {sentence}"
-
-
-def row(
-    paper: str,
-    item: str,
-    column: str,
-    claim: Claim,
-    measured: Measured | None,
-    *,
-    first: Measured | None,
-    halves: Sequence[Measured] = (),
-    own: bool,
-    profile: str,
-    runs: int,
-    shipped: str = "",
-) -> dict[str, Any]:
-    """Return the row of a claim in the scorecard.
-
-    Parameters
-    ----------
-    paper, item, column : str
-        Paper, item and column in which the claim is judged.
-    claim : Claim
-        The claim.
-    measured, first : Measured or None
-        The measurement for the claim, and for its first wording. None if it was not run.
-    halves : sequence of Measured
-        The measurement for the claim on halves of the seeds; see `judge`.
-    own : bool
-        Whether the item's expectations are our goals.
-    profile : str
-        Profile of the runs.
-    runs : int
-        Number of runs.
-    shipped : str
-        Verdict on the claim from the shipped runs of the paper profile, if these runs are fewer; otherwise empty.
-    """
-    judgement = judge(claim, measured, halves)
-    not_counted = claim.not_counted(column)
-    was = claim.was
-    return {
-        "paper": paper,
-        "item": item,
-        "claim": claim.id,
-        "column": column,
-        "text": claim.text + (f" [{not_counted}]" if not_counted else ""),
-        "verdict": str(judgement.verdict),
-        "expected": claim.expect.text(claim.unit),
-        "measured": measured.text(claim.unit) if measured is not None else "",
-        "cases": cases(measured, claim.unit, judgement.by_case),
-        "note": "" if measured is None else measured.note,
-        "profile": profile,
-        "runs": runs,
-        "shipped": shipped,
-        "holds": judgement.holds,
-        "remark": judgement.remark,
-        "because": list(claim.causes(column)),
-        "tried": list(claim.candidates(column)),
-        "own": own or claim.own,
-        "counted": not (not_counted or own or claim.own),
-        "uncounted": next(iter(claim.reasons(column)), ""),
-        "was": None
-        if was is None
-        else {
-            "text": was.text,
-            "expected": was.expect.text(claim.unit if was.unit is None else was.unit),
-            "measured": first.text(claim.unit if was.unit is None else was.unit) if first is not None else "",
-            "verdict": str(judge_first(was, first)),
-        },
-    }

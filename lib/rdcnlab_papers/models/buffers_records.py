@@ -145,10 +145,10 @@ def read(path: Path) -> pd.DataFrame:
 def _kept(kind: str, settings: Mapping[str, Any], rows: list[pd.DataFrame], make: Callable[[], pd.DataFrame]) -> Path:
     content = saved.digest(*(part[[*SETTINGS, *OUTCOMES]].to_numpy(float) for part in rows))
     recipe = saved.Recipe(kind, ".csv", {**settings, "form": _FORM}, content)
-    with saved.alone(recipe):
-        path = saved.find(recipe)
-        if path is not None:
-            return path
+
+    def keep() -> Path:
         table = make()
         about = {"rows": sum(len(part) for part in rows)}
         return saved.keep(recipe, lambda target: table.to_csv(target, index=False), about, _LIBRARIES)
+
+    return saved.once(recipe, keep)

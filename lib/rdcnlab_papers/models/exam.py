@@ -210,14 +210,13 @@ class Exam:
         parts = [traces.samples for traces in (training, tests)]
         parts += [traces.about[column].to_numpy() for traces in (training, tests) for column in _ABOUT]
         recipe = saved.Recipe(f"exam-{name}", ".csv", every, saved.digest(*parts))
-        with saved.alone(recipe):
-            path = saved.find(recipe)
-            if path is None:
-                table = compute()
-                path = saved.keep(
-                    recipe, lambda target: table.to_csv(target, index=False), {"rows": len(table)}, variant.LIBRARIES
-                )
-        return path
+
+        def keep() -> Path:
+            table = compute()
+            about = {"rows": len(table)}
+            return saved.keep(recipe, lambda target: table.to_csv(target, index=False), about, variant.LIBRARIES)
+
+        return saved.once(recipe, keep)
 
     def twins(self) -> pd.DataFrame:
         """Count the traces that cannot be distinguished; see `rdcnlab_papers.models.traces.twins`."""

@@ -72,10 +72,8 @@ def load_or_train(data: pd.DataFrame, parameters: Mapping[str, Any]) -> Path:
         Parameters of the forest, as `fct.forest` takes them.
     """
     recipe = saved.Recipe(_KIND, ".skops", {**parameters, "form": _FORM}, _content(data))
-    with saved.alone(recipe):
-        path = saved.find(recipe)
-        if path is not None:
-            return path
+
+    def train() -> Path:
         model = fct.forest(**parameters)
         off = fct.score(data, model).mse ** 0.5
         model.fit(data[list(fct.INPUTS)], data[fct.TARGET])
@@ -86,6 +84,8 @@ def load_or_train(data: pd.DataFrame, parameters: Mapping[str, Any]) -> Path:
             "ranges": {name: [float(data[name].min()), float(data[name].max())] for name in _NUMBERS},
         }
         return saved.keep_sklearn(recipe, model, about)
+
+    return saved.once(recipe, train)
 
 
 @dataclass(frozen=True)
@@ -124,19 +124,18 @@ def held_out(data: pd.DataFrame, parameters: Mapping[str, Any], *, trees: int) -
     """
     settings = {**parameters, "folds": fct.FOLDS, "trees": trees, "form": _FORM}
     recipe = saved.Recipe(_HELD_OUT, ".npz", settings, _content(data))
-    with saved.alone(recipe):
-        path = saved.find(recipe)
-        if path is None:
-            model = fct.forest(**parameters)
-            kinds: list[fct.Folds] = ["runs"]
-            if data["scenario"].nunique() >= fct.FOLDS:
-                kinds.append("scenarios")
-            record: dict[str, Any] = {folds: fct.score(data, model, folds).predictions for folds in kinds}
-            lost = fct.importances(data, fct.forest(**{**parameters, "n_estimators": trees}))
-            record["lost"] = lost[list(fct.INPUTS)].to_numpy()
-            path = saved.keep(
-                recipe, lambda target: np.savez_compressed(target, **record), {"rows": len(data)}, _LIBRARIES
-            )
+
+    def train() -> Path:
+        model = fct.forest(**parameters)
+        kinds: list[fct.Folds] = ["runs"]
+        if data["scenario"].nunique() >= fct.FOLDS:
+            kinds.append("scenarios")
+        record: dict[str, Any] = {folds: fct.score(data, model, folds).predictions for folds in kinds}
+        lost = fct.importances(data, fct.forest(**{**parameters, "n_estimators": trees}))
+        record["lost"] = lost[list(fct.INPUTS)].to_numpy()
+        return saved.keep(recipe, lambda target: np.savez_compressed(target, **record), {"rows": len(data)}, _LIBRARIES)
+
+    path = saved.once(recipe, train)
     with np.load(path) as archive:
         runs, *scenarios = (
             fct.scores(data, archive[folds], folds) for folds in ("runs", "scenarios") if folds in archive
@@ -173,10 +172,8 @@ def load_or_search(
     """
     settings = {"grid": {name: list(values) for name, values in grid.items()}, "folds": fct.FOLDS, "form": _FORM}
     recipe = saved.Recipe(_SEARCH, ".csv", settings, _content(data))
-    with saved.alone(recipe):
-        path = saved.find(recipe)
-        if path is not None:
-            return path
+
+    def search() -> Path:
         parts = []
         with progress.bar(len(ParameterGrid(settings["grid"])), "forest") as bar:
             for part in fct.search(data, "runs", grid, workers=workers):
@@ -184,6 +181,8 @@ def load_or_search(
                 bar.update(len(part))
         scores = pd.concat(parts, ignore_index=True).sort_values("mse", ignore_index=True)
         return saved.keep(recipe, lambda target: scores.to_csv(target, index=False), {"rows": len(data)}, _LIBRARIES)
+
+    return saved.once(recipe, search)
 
 
 def _content(data: pd.DataFrame) -> str:

@@ -353,14 +353,14 @@ def coverage(rows: pd.DataFrame, splits: int = 5) -> pd.DataFrame:
 def train(rows: pd.DataFrame) -> Path:
     """Return the file of the predictor for a data set: the saved file if there is one, otherwise a new one."""
     recipe = saved.Recipe(_KIND, ".skops", {"confidence": CONFIDENCE, "form": _FORM}, saved.digest(_content(rows)))
-    with saved.alone(recipe):
-        path = saved.find(recipe)
-        if path is not None:
-            return path
+
+    def fit() -> Path:
         model = predictor(rows)
         # with its kernels a process is trained in a moment, and the matrices of trained ones take megabytes
         parts = {"kernels": model.processes.kernels, "rows": _content(rows), "factors": model.factors.to_numpy(float)}
         return saved.keep_sklearn(recipe, parts, {**model.about, "factors_of": [*model.factors.index]})
+
+    return saved.once(recipe, fit)
 
 
 @lru_cache(maxsize=4)

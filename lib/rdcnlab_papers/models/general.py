@@ -285,12 +285,13 @@ def comparison(rows: pd.DataFrame) -> HeldOut:
     """Return `compare` and `coverage` of a data set: from the saved record if there is one, otherwise by training."""
     settings = {"confidence": CONFIDENCE, "folds": FOLDS, "form": _FORM}
     recipe = saved.Recipe(_COMPARED, ".csv", settings, _content(rows))
-    with saved.alone(recipe):
-        path = saved.find(recipe)
-        if path is None:
-            candidates, (inside, width) = compare(rows), coverage(rows)
-            about = {"rows": len(rows), "inside": inside, "width": width}
-            path = saved.keep(recipe, lambda target: candidates.to_csv(target), about, ("scikit-learn", "numpy"))
+
+    def train() -> Path:
+        candidates, (inside, width) = compare(rows), coverage(rows)
+        about = {"rows": len(rows), "inside": inside, "width": width}
+        return saved.keep(recipe, lambda target: candidates.to_csv(target), about, ("scikit-learn", "numpy"))
+
+    path = saved.once(recipe, train)
     about = saved.provenance(path)
     return HeldOut(path, pd.read_csv(path, index_col="model"), about["inside"], about["width"])
 
@@ -368,16 +369,16 @@ def load_or_train(rows: pd.DataFrame, name: str) -> Path:
         Name of one of `candidates`.
     """
     recipe = saved.Recipe(_KIND, ".skops", {"model": name, "confidence": CONFIDENCE, "form": _FORM}, _content(rows))
-    with saved.alone(recipe):
-        path = saved.find(recipe)
-        if path is not None:
-            return path
+
+    def train() -> Path:
         features, logs = matrix(rows), _logs(rows)
         models = {"point": _fitted(candidates()[name], features, logs), "intervals": _intervals(features, logs)}
         numbers = [column for column in INPUTS if column not in ("migrated", "main")]
         ranges = {column: [float(rows[column].min()), float(rows[column].max())] for column in numbers}
         about = {"rows": len(rows), "ranges": ranges}
         return saved.keep_sklearn(recipe, models, about)
+
+    return saved.once(recipe, train)
 
 
 def _content(rows: pd.DataFrame) -> str:

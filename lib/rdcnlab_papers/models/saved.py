@@ -12,8 +12,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -78,13 +77,15 @@ def find(recipe: Recipe) -> Path | None:
     return next((path for path in paths if path.exists()), None)
 
 
-@contextmanager
-def alone(recipe: Recipe) -> Iterator[None]:
-    """Prevent other processes from training the same model inside the block."""
+def once(recipe: Recipe, train: Callable[[], Path]) -> Path:
+    """Return the file of a model: the saved file if there is one, otherwise that of `train`, which trains and keeps it.
+
+    Other processes that need the same model wait for it.
+    """
     folder = places.model_cache()
     folder.mkdir(parents=True, exist_ok=True)
     with locked((folder / recipe.name).with_suffix(".lock")):
-        yield
+        return find(recipe) or train()
 
 
 def check_ranges(rows: pd.DataFrame, ranges: Mapping[str, tuple[float, float]], slack: float = 0.0) -> None:

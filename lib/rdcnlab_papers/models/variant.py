@@ -182,9 +182,7 @@ def load_or_train(
     chosen = settings(data, epochs=epochs, seed=seed, form=form)
     content = saved.digest(data.samples, data.about["variant"], data.about["seed"])
     recipe = saved.Recipe(_PLAIN_KIND if form == "plain" else _KIND, ".keras", chosen, content)
-    with saved.alone(recipe):
-        path = saved.find(recipe)
-        return load(_train(data, recipe, show, form) if path is None else path)
+    return load(saved.once(recipe, lambda: _train(data, recipe, show, form)))
 
 
 def settings(data: Traces, *, epochs: int, seed: int = 0, form: Form = "wide") -> dict[str, Any]:

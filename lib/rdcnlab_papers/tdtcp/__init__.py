@@ -29,52 +29,11 @@ if TYPE_CHECKING:
     from rdcnlab_papers.tdtcp.slices import Slices as slices
     from rdcnlab_papers.tdtcp.testbeds import Testbeds as testbeds
 
-__all__ = [
-    "ITEMS",
-    "architectures",
-    "fairness",
-    "fig2",
-    "fig7a",
-    "fig7b",
-    "fig8a",
-    "fig8b",
-    "fig9",
-    "fig10a",
-    "fig10b",
-    "fig11",
-    "fig13",
-    "fig14",
-    "five",
-    "inside",
-    "networks",
-    "notices",
-    "rankings",
-    "slices",
-    "testbeds",
-]
-
 #: All items, in the order of the paper. Each is imported when it is first asked for.
-ITEMS = (
-    "fig2",
-    "fig7a",
-    "fig7b",
-    "fig8a",
-    "fig8b",
-    "fig9",
-    "fig10a",
-    "fig10b",
-    "fig11",
-    "fig13",
-    "fig14",
-    "testbeds",
-    "inside",
-    "networks",
-    "fairness",
-    "architectures",
-    "notices",
-    "slices",
-    "rankings",
-    "five",
-)
+__all__ = [  # noqa: RUF022
+    "fig2", "fig7a", "fig7b", "fig8a", "fig8b", "fig9", "fig10a", "fig10b", "fig11", "fig13", "fig14", "testbeds",
+    "inside", "networks", "fairness", "architectures", "notices", "slices", "rankings", "five",
+]  # fmt: skip
+ITEMS = tuple(__all__)
 
 sys.modules[__name__].__class__ = Package

@@ -78,14 +78,14 @@ class Architectures(Comparison):
     @property
     def cases(self) -> list[Case]:
         """The cases: architecture, workload, load in % and transport."""
-        found = []
+        cases = []
         for architecture in self.architectures:
             able = [name for name in self.transports if name not in SPECIAL or architecture in SCHEDULED]
             for workload in self.workloads:
-                found += [Case(architecture, workload, USUAL, name) for name in able]
+                cases += [Case(architecture, workload, USUAL, name) for name in able]
             for load in self.loads if "web-search" in self.workloads else ():
-                found += [Case(architecture, "web-search", load, name) for name in able if name in _AT_LOADS]
-        return list(dict.fromkeys(found))
+                cases += [Case(architecture, "web-search", load, name) for name in able if name in _AT_LOADS]
+        return list(dict.fromkeys(cases))
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the 99th percentile of slowdown and retransmissions of each case, by workload, with intervals."""
@@ -237,16 +237,16 @@ def _extreme(totals: pd.DataFrame, architectures: tuple[Architecture, ...], whic
         by_network = means["reordered"].T.groupby(level=0, sort=False)
         return (by_network.min() if which == "min" else by_network.max()).T
 
-    found = bootstraps_of_means(rows, ["architecture", "transport"], ["reordered"], of_networks)
-    return {name: found[name] for name in architectures if name in found}
+    means = bootstraps_of_means(rows, ["architecture", "transport"], ["reordered"], of_networks)
+    return {name: means[name] for name in architectures if name in means}
 
 
 def _slower(totals: pd.DataFrame, statistic: str) -> Measured:
     """Measure DCTCP's slowdown over CUBIC's on RotorNet, by workload."""
     rows = _usual(totals)
     rows = rows[(rows["architecture"] == "rotornet") & rows["workload"].isin(["web-search", "data-mining", "hadoop"])]
-    found = compared.ratios(rows, statistic, "dctcp", "cubic", ["workload"])
-    return Measured({name: found[name,] for name in ("web-search", "data-mining", "hadoop") if (name,) in found})
+    ratios = compared.ratios(rows, statistic, "dctcp", "cubic", ["workload"])
+    return Measured({name: ratios[name,] for name in ("web-search", "data-mining", "hadoop") if (name,) in ratios})
 
 
 def _agreement(totals: pd.DataFrame, statistic: str) -> dict[Any, float]:
@@ -260,12 +260,12 @@ def _agreement(totals: pd.DataFrame, statistic: str) -> dict[Any, float]:
         return {}
 
     def of_networks(means: Means) -> dict[str, Any]:
-        mean, found = means[statistic], {}
+        mean, by_network = means[statistic], {}
         workloads = mean.columns.get_level_values("workload").unique()
         for network in mean.columns.get_level_values("architecture").unique().drop("leaf-spine"):
             pairs = [tables.spearmans(mean["leaf-spine"][name], mean[network][name]) for name in workloads]
-            found[network] = np.nanmean(pairs, axis=0)
-        return found
+            by_network[network] = np.nanmean(pairs, axis=0)
+        return by_network
 
     return dict(bootstraps_of_means(rows, ["architecture", "workload", "transport"], [statistic], of_networks))
 

@@ -190,4 +190,4 @@ class Fig8a(Throughput):
 def _below(goodput: pd.DataFrame) -> Measured:
     """Measure by how many % CUBIC and DCTCP are below TDTCP."""
     differences = {name: percent_above(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}
-    return Measured({name: found.cases[""] for name, found in differences.items() if found.cases})
+    return Measured({name: difference.cases[""] for name, difference in differences.items() if difference.cases})

@@ -87,5 +87,5 @@ def _needless(runs: Runs, item: Five, names: tuple[str, ...]) -> dict[Any, Any]:
     """Return CUBIC's retransmissions without a loss, of 1000 segments, under web search, by network."""
     totals = item.totals(runs)
     rows = totals[(totals["transport"] == "cubic") & (totals["workload"] == "web-search")]
-    found = compared.estimates_of(rows, "reordered", ["architecture"])
-    return {name: found[name,] for name in names if (name,) in found}
+    estimates = compared.estimates_of(rows, "reordered", ["architecture"])
+    return {name: estimates[name,] for name in names if (name,) in estimates}

@@ -6,7 +6,8 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import pandas as pd
 from pydantic import Field
@@ -22,6 +23,7 @@ from rdcnlab_papers.analysis import folded
 from rdcnlab_papers.analysis.folded import Case
 from rdcnlab_papers.analysis.measured import Measured, lowest
 from rdcnlab_papers.items.item import Item, Profile
+from rdcnlab_papers.items.judged import JudgedClaim
 from rdcnlab_papers.tdtcp.space import RTT_US, Difference, Variant, equal_rtts, scenario, testbed_of
 
 if TYPE_CHECKING:
@@ -132,12 +134,12 @@ class Weeks(Item):
         total = sum(len(mask) for mask in counts.values())
         return f"starved flows: {', '.join(texts)}" if texts else f"starved flows: 0 of {total}"
 
-    def rows(self, runs: Runs | None) -> list[dict[str, Any]]:
-        """Return the scorecard. The column ``measured`` includes the number of starved flows."""
+    def rows(self, runs: Runs | None) -> list[JudgedClaim]:
+        """Return the scorecard. The field ``measured`` includes the number of starved flows."""
         rows = super().rows(runs)
         if runs is not None:
             note = self.starved_text(runs)
-            rows = [{**row, "measured": f"{row['measured']}; {note}" if row["measured"] else ""} for row in rows]
+            rows = [replace(row, measured=f"{row.measured}; {note}") if row.measured else row for row in rows]
         return rows
 
     def caption(self, figure: Figure, runs: Runs, *more: str) -> Figure:

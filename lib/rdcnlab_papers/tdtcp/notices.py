@@ -82,15 +82,15 @@ class Notices(Question):
         return figure
 
     def _draw(self, ax: Axes, totals: pd.DataFrame, value: str, names: tuple[TransportName, ...], title: str) -> None:
-        found = {name: self.ratio(totals, value, name) for name in names}
-        cases = list(dict.fromkeys(case for ratios in found.values() for case in ratios))
+        ratios_of = {name: self.ratio(totals, value, name) for name in names}
+        cases = list(dict.fromkeys(case for ratios in ratios_of.values() for case in ratios))
         for place, name in enumerate(names):
             look, shift = figures.look(name), 0.2 * (place - (len(names) - 1) / 2)
-            heights = [cases.index(case) + shift for case in found[name]]
+            heights = [cases.index(case) + shift for case in ratios_of[name]]
             label = f"{look.label} ({NOTIFIED[name][1]}) over {figures.look(NOTIFIED[name][0]).label}"
             style: dict[str, Any] = {"color": look.color, "marker": look.marker, "markersize": 4, "linestyle": "none"}
-            ax.plot(list(found[name].values()), heights, **style, label=label)
-            known = [(height, one) for height, one in zip(heights, found[name].values(), strict=True) if one.known]
+            ax.plot(list(ratios_of[name].values()), heights, **style, label=label)
+            known = [(height, one) for height, one in zip(heights, ratios_of[name].values(), strict=True) if one.known]
             if known:
                 ax.hlines([height for height, _ in known], [max(one.low, 0) for _, one in known],
                           [one.high for _, one in known], color=look.color, linewidth=0.8)  # fmt: skip

@@ -83,9 +83,9 @@ class Rankings(Question):
         if _FROM not in present or len(set(totals["transport"])) < 3:
             return {}
         keys = ["architecture", "workload", "transport"]
-        found = bootstraps_of_means(totals, keys, [slowdown], lambda means: statistics_of(means[slowdown], present))
+        estimates = bootstraps_of_means(totals, keys, [slowdown], lambda means: statistics_of(means[slowdown], present))
         by_kind: dict[str, dict[str, Any]] = {}
-        for name, value in found.items():
+        for name, value in estimates.items():
             kind, case = cast("tuple[str, str]", name)
             by_kind.setdefault(kind, {})[case] = value
         return {
@@ -99,18 +99,18 @@ class Rankings(Question):
 def statistics_of(mean: pd.DataFrame, present: set[str]) -> dict[tuple[str, str], Any]:
     """Return the statistics of means of all draws, whose columns are network, workload and transport."""
     workloads = mean.columns.get_level_values("workload").unique()
-    found: dict[tuple[str, str], Any] = {}
+    statistics: dict[tuple[str, str], Any] = {}
     for network in sorted(present - {_FROM}):
         here = [(mean[_FROM][name], mean[network][name]) for name in workloads if name in mean[network]]
-        found["order", network] = np.mean([tables.spearmans(clos, other) for clos, other in here], axis=0)
+        statistics["order", network] = np.mean([tables.spearmans(clos, other) for clos, other in here], axis=0)
         kept, much = 0, 0
         for (clos, other), (a, b) in itertools.product(here, itertools.combinations(here[0][0].columns, 2)):
             differs = np.maximum(clos[a] / clos[b], clos[b] / clos[a]) > _MUCH
             much = much + differs
             kept = kept + (differs & ((clos[a] > clos[b]) == (other[a] > other[b])))
-        found["kept", network] = 100 * np.asarray(kept) / np.maximum(np.asarray(much), 1)
+        statistics["kept", network] = 100 * np.asarray(kept) / np.maximum(np.asarray(much), 1)
         if network in HELD_OUT and "cubic" in here[0][1]:
             for name, (_, other) in zip(workloads, here, strict=True):
                 lead = other["cubic"] / other.drop(columns="cubic").min(axis=1)
-                found["lead", f"{network}, {name}"] = lead.to_numpy()
-    return found
+                statistics["lead", f"{network}, {name}"] = lead.to_numpy()
+    return statistics

@@ -49,13 +49,13 @@ class Slices(Question):
     @property
     def cases(self) -> list[Case]:
         """The cases: CUBIC everywhere, TDTCP and NUFTCP where flows follow schedules."""
-        found = [
+        cases = [
             Case(architecture, "web-search", USUAL, transport, day)
             for architecture in self.architectures
             for day in self.days
             for transport in self._compared(architecture)
         ]
-        return [*found, Case(_YARDSTICK, "web-search", USUAL, "cubic")]
+        return [*cases, Case(_YARDSTICK, "web-search", USUAL, "cubic")]
 
     @staticmethod
     def _compared(architecture: Architecture) -> tuple[TransportName, ...]:
@@ -123,5 +123,5 @@ class Slices(Question):
         }  # fmt: skip
 
 
-def _by_day(found: dict[int, Estimate]) -> Measured:
-    return Measured({f"{day // _US} us": one for day, one in found.items()})
+def _by_day(estimates: dict[int, Estimate]) -> Measured:
+    return Measured({f"{day // _US} us": one for day, one in estimates.items()})

@@ -15,24 +15,10 @@ if TYPE_CHECKING:
     from rdcnlab_papers.vargas.tab2 import Tab2 as tab2
     from rdcnlab_papers.vargas.tuner import Tuner as tuner
 
-__all__ = [
-    "ITEMS",
-    "dataset",
-    "engines",
-    "fig2",
-    "fig3",
-    "tab2",
-    "tuner",
-]
-
 #: All items, in the order of the paper. Each is imported when it is first asked for.
-ITEMS = (
-    "fig2",
-    "fig3",
-    "engines",
-    "dataset",
-    "tab2",
-    "tuner",
-)
+__all__ = [  # noqa: RUF022
+    "fig2", "fig3", "engines", "dataset", "tab2", "tuner",
+]  # fmt: skip
+ITEMS = tuple(__all__)
 
 sys.modules[__name__].__class__ = Package

@@ -25,7 +25,7 @@ def test_processes_judge_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyP
     kinds = [carpa.fig6, aykurt.fig8a, aykurt.fig4]
     names = [f"{kind.paper}/{kind.id}" for kind in kinds]
     one = [row for kind in kinds for row in stored.judge(kind, store)]
-    assert {row["verdict"] == "not run" for row in one} == {True, False}
+    assert {row.verdict == "not run" for row in one} == {True, False}
     assert stored.judge_all(names, store, progress=False) == one  # few: in this process
     monkeypatch.setattr(stored, "_FEW", 1)
     assert stored.judge_all(names, store, workers=2, progress=False) == one

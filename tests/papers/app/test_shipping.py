@@ -92,9 +92,9 @@ def test_runs_of_all_columns_are_shipped_and_scored(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "empty"))
     monkeypatch.setenv("FAKE_IDENTITY", "another")
     rows = judge(kind, Store())
-    assert [row["column"] for row in rows] == ["a"] * 3 + ["b"] * 3
-    assert {row["verdict"] for row in rows} == {"reproduced"}
-    assert {row["runs"] for row in rows} == {4}
+    assert [row.column for row in rows] == ["a"] * 3 + ["b"] * 3
+    assert {row.verdict for row in rows} == {"reproduced"}
+    assert {row.runs for row in rows} == {4}
     text = page([kind], Store(), tmp_path / "report")
     assert text.count("<img") == 2
     assert "<td>b</td> <td>100 % of 3 reproduced" in " ".join(text.split())

@@ -31,19 +31,21 @@ from rdcnlab_papers.app.site.others import Others, others
 from rdcnlab_papers.app.site.shown import Shown, thumb_name
 from rdcnlab_papers.app.site.sources import Sources
 from rdcnlab_papers.items import claims
+from rdcnlab_papers.items.judged import JudgedClaim, from_data
 from tests.papers.items.test_claims import two_columns
 
 
-def row(claim: str, column: str, verdict: str, **more: Any) -> dict[str, Any]:
-    return {
+def row(claim: str, column: str, verdict: str, **more: Any) -> JudgedClaim:
+    fields = {
         "paper": "aykurt", "item": "fig4", "claim": claim, "column": column, "text": f"the {claim}", "verdict": verdict,
         "expected": "> 1", "measured": "2", "cases": [{"case": "", "measured": "2", "verdict": verdict}], "note": "",
         "profile": "paper", "runs": 3, "shipped": "", "holds": "", "remark": "", "because": [],
         "tried": [], "own": False, "counted": True, "uncounted": "", "was": None, **more,
     }  # fmt: skip
+    return from_data([fields])[0]
 
 
-def item(*columns: tuple[str, list[dict[str, Any]]]) -> Entry:
+def item(*columns: tuple[str, list[JudgedClaim]]) -> Entry:
     shown = [Shown(name, f"testbed {name}", "paper", rows) for name, rows in columns]
     return Entry("aykurt", "fig4", "two flows", "It says.", False, shown)
 
@@ -146,7 +148,7 @@ def test_an_entry_has_figure_numbers_and_words_in_each_column(ran: Store, tmp_pa
         assert set(numbers["kind"]) >= {"line"}
         assert "mean of a cycle [Gb/s]" in shown.alt
         assert shown.runs == 4
-        assert {each["verdict"] for each in shown.rows} == {"reproduced"}
+        assert {each.verdict for each in shown.rows} == {"reproduced"}
 
 
 def test_an_entry_is_made_again_only_if_an_input_changed(
@@ -181,7 +183,7 @@ def test_an_item_without_runs_is_not_run_and_not_executed(
     (found,) = collect([aykurt.fig4], Store(), tmp_path / "entries", execute=True, workers=1)
     assert found.notebook == ""
     assert "not run" in found.unexecuted
-    assert {each["verdict"] for shown in found.columns for each in shown.rows} == {"not run"}
+    assert {each.verdict for shown in found.columns for each in shown.rows} == {"not run"}
     assert not Store().hashes()  # nothing was run for the site
 
 
@@ -336,8 +338,8 @@ def test_an_item_whose_library_is_missing_is_not_run_and_says_what_installs_it(
 ) -> None:
     monkeypatch.setattr(stored, "is_installed", lambda extra: False)
     rows = stored.judge(aykurt.tab3, Store(tmp_path / "runs"))
-    assert {row["verdict"] for row in rows} == {"not run"}
-    assert {row["remark"] for row in rows} == {"cannot be judged without: make models"}
+    assert {row.verdict for row in rows} == {"not run"}
+    assert {row.remark for row in rows} == {"cannot be judged without: make models"}
 
 
 def test_items_are_grouped_by_verdict_and_own_goals_count_only_where_nothing_else_does() -> None:

@@ -18,12 +18,12 @@ def judged(item: Item, store: Store, unclaimed: Collection[str] = ()) -> Runs:
 
     `unclaimed` are measurements that no claim asks for, which nobody would see otherwise.
     """
-    assert {row["verdict"] for row in item.rows(None)} == {"not run"}
+    assert {row.verdict for row in item.rows(None)} == {"not run"}
     runs = item.run(store=store, progress=False)
     assert len(runs) == len({scenario.hash for scenario in item.scenarios()})
     assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
     rows = item.rows(runs)
-    assert [row["claim"] for row in rows] == [claim.id for claim in item.claims.claims]
+    assert [row.claim for row in rows] == [claim.id for claim in item.claims.claims]
     known = {claim.id for claim in item.claims.claims} | set(unclaimed)
     assert {name.removesuffix(" was") for name in item.measure(runs)} <= known
     assert list(item.score(runs).frame.columns) == ["text", "expected", "measured", "verdict", "remark"]

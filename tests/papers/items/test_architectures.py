@@ -221,5 +221,5 @@ def test_the_questions_are_drawn_and_judged(
     runs = item.run(store=store, progress=False)
     assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
     rows = item.rows(runs)
-    assert [row["claim"] for row in rows] == [claim.id for claim in item.claims.claims]
-    assert any(row["verdict"] != "not run" for row in rows)
+    assert [row.claim for row in rows] == [claim.id for claim in item.claims.claims]
+    assert any(row.verdict != "not run" for row in rows)

@@ -41,7 +41,7 @@ def test_items_run_draw_and_judge_every_claim(kind: type[Item], store: Store) ->
     runs = judged(item, store)
     rows = item.rows(runs)
     # no run of this engine is cut off, so nothing is known of such runs
-    assert "not run" not in {row["verdict"] for row in rows if row["claim"] != "cut-off"}, rows
+    assert "not run" not in {row.verdict for row in rows if row.claim != "cut-off"}, rows
     stored = item.stored_runs(store)
     assert stored is not None
     assert item.rows(stored) == rows
@@ -52,7 +52,7 @@ def test_items_run_draw_and_judge_every_claim(kind: type[Item], store: Store) ->
 def test_fig4_sees_the_fluid_models_saw_tooth(store: Store) -> None:
     """The model shares equally: 10 Gb/s on different links, 5 on one link, equal completion times, no trend."""
     item = aykurt.fig4(seeds=1, others=[], periods_ms=[50, 25, 10])
-    verdicts = {row["claim"]: row["verdict"] for row in item.rows(item.run(store=store, progress=False))}
+    verdicts = {row.claim: row.verdict for row in item.rows(item.run(store=store, progress=False))}
     assert verdicts["saw-tooth-peak"] == verdicts["saw-tooth-valley"] == verdicts["fair-at-50"] == "reproduced"
     assert verdicts["equal-at-50"] == "reproduced"
     assert verdicts["apart-below-10"] == "differs"

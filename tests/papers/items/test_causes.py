@@ -24,13 +24,13 @@ FAILED = (Verdict.PARTLY, Verdict.DIFFERS)
 def test_each_claim_that_does_not_hold_is_explained(kind: type[Item], judged: Judged, tmp_path: Path) -> None:
     """The reason for ``undecided`` is in its row, that of a claim which depends on our inputs is in its text."""
     store = Store(tmp_path / "runs")
-    rows = [row for row in judged(kind) if row["profile"] == "paper" and row["runs"]]
+    rows = [row for row in judged(kind) if row.profile == "paper" and row.runs]
     if not rows:
         pytest.skip("no column's runs are shipped")
-    for column in dict.fromkeys(row["column"] for row in rows):
-        failed = {row["claim"]: row for row in rows if row["column"] == column and row["verdict"] in FAILED}
-        explained = [row for row in failed.values() if row["counted"] or row["own"]]
-        assert [row["claim"] for row in explained if not (row["because"] or row["tried"])] == []
+    for column in dict.fromkeys(row.column for row in rows):
+        failed = {row.claim: row for row in rows if row.column == column and row.verdict in FAILED}
+        explained = [row for row in failed.values() if row.counted or row.own]
+        assert [row.claim for row in explained if not (row.because or row.tried)] == []
         item = kind(profile="paper", column=column)
         compared = [cause for cause in item.causes() if cause.look is None and cause.claim in failed]
         if compared:

@@ -169,7 +169,7 @@ def test_a_column_changes_every_scenario(monkeypatch: pytest.MonkeyPatch) -> Non
     assert {cause.shown_by.column for cause in second.causes()} == {"b"}
     # the item's own changes come after those of its column
     assert aykurt.fig4(column="b", changes={"transport.sack": True}).scenarios()[0].transport.sack
-    assert [row["column"] for row in second.rows(None)] == ["b"] * len(second.claims.claims)
+    assert [row.column for row in second.rows(None)] == ["b"] * len(second.claims.claims)
     with pytest.raises(InputError, match=r"column: there is no column 'c'\. Possible: a, b"):
         aykurt.fig4(column="c")
 

@@ -228,7 +228,7 @@ def test_an_order_is_judged_on_every_pair(
     ]
     monkeypatch.setattr(dogar.fig3, "samples", lambda self, runs: pd.DataFrame(rows))
     item = dogar.fig3(seeds=1)
-    scores = {row["claim"]: row["verdict"] for row in item.rows(item.run(store=store, progress=False))}
+    scores = {row.claim: row.verdict for row in item.rows(item.run(store=store, progress=False))}
     assert scores == {"order": verdict, "numbers": "differs"}
 
 
@@ -243,7 +243,7 @@ def test_losses_are_compared_with_the_text_and_the_large_buffer(store: Store, mo
 
     monkeypatch.setattr(dogar.fig9, "lost", lost)
     item = dogar.fig9(seeds=1)
-    scores = {row["claim"]: row["verdict"] for row in item.rows(item.run(store=store, progress=False))}
+    scores = {row.claim: row.verdict for row in item.rows(item.run(store=store, progress=False))}
     assert scores == {
         "order": "reproduced", "none-in-large": "differs", "numbers": "reproduced", "bbr-number": "reproduced",
     }  # fmt: skip

@@ -193,7 +193,7 @@ def test_thirty_times_fewer(
     for way in ("came_ahead", "duplicates"):
         monkeypatch.setattr(updates, way, lambda runs: of_variants({"dctcp": dctcp, "nuftcp": nuftcp}))
     item = dogar.fig16(seeds=2)
-    scores = {row["claim"]: row["verdict"] for row in item.rows(item.run(store=store, progress=False))}
+    scores = {row.claim: row.verdict for row in item.rows(item.run(store=store, progress=False))}
     assert scores["fewer"] == verdict
 
 
@@ -206,7 +206,7 @@ def test_one_way_to_count_is_enough(
     monkeypatch.setattr(updates, "came_ahead", lambda runs: of_variants({"dctcp": 3900, "nuftcp": arrivals}))
     monkeypatch.setattr(updates, "duplicates", lambda runs: of_variants({"dctcp": 3900, "nuftcp": duplicates}))
     item = dogar.fig16(seeds=2)
-    scores = {row["claim"]: row["verdict"] for row in item.rows(item.run(store=store, progress=False))}
+    scores = {row.claim: row.verdict for row in item.rows(item.run(store=store, progress=False))}
     assert scores["fewer"] == "reproduced"
 
 
@@ -221,7 +221,7 @@ def test_losses_of_both_buffers_are_compared(
 
     monkeypatch.setattr(updates, "lost", lost)
     item = dogar.fig15(seeds=2)
-    scores = {row["claim"]: row["verdict"] for row in item.rows(item.run(store=store, progress=False))}
+    scores = {row.claim: row.verdict for row in item.rows(item.run(store=store, progress=False))}
     assert scores == {"nuftcp-none": "reproduced", "more-with-small": verdict, "numbers": "reproduced"}
 
 
@@ -239,7 +239,7 @@ def test_steadier_is_steadier(variation: float, verdict: str, store: Store, monk
 
     monkeypatch.setattr(evenness, "evenness", described)
     item = dogar.fig18(seeds=2)
-    scores = {row["claim"]: row["verdict"] for row in item.rows(item.run(store=store, progress=False))}
+    scores = {row.claim: row.verdict for row in item.rows(item.run(store=store, progress=False))}
     assert scores == {"no-zero": "reproduced", "steadier": verdict, "more": "reproduced"}
 
 
@@ -273,7 +273,7 @@ def test_a_transport_breaks_at_the_longest_interval_below_nine_tenths(
     table = item.table(runs)["consistent", "breaks at"]
     others = dict.fromkeys(("TDTCP", "DCTCP", "CUBIC", "BBR"), "10 ms, holds again at 1 ms")
     assert dict(table) == {"NUFTCP": "none of these", **others}
-    scores = {row["claim"]: row["verdict"] for row in item.rows(runs)}
+    scores = {row.claim: row.verdict for row in item.rows(runs)}
     assert scores == {
         "rare": "reproduced", "consistent-better": "differs", "nuftcp-best": "reproduced", "all-break": "differs",
     }  # fmt: skip
@@ -329,7 +329,7 @@ def test_the_literal_reading_is_judged_by_its_own_runs(
     monkeypatch.setattr(dogar.readings, "quantities", found)
     item = dogar.readings(seeds=2)
     runs = item.run(store=store, progress=False)
-    assert {row["claim"]: row["verdict"] for row in item.rows(runs)} == {
+    assert {row.claim: row.verdict for row in item.rows(runs)} == {
         "literal-none": verdict, "literal-dctcp": "reproduced", "literal-again": "reproduced",
         "prose-loses": "reproduced",
     }  # fmt: skip

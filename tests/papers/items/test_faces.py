@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,9 @@ from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.runs.store import Store
 from rdcnlab_papers import aykurt, select
 from rdcnlab_papers.analysis.measured import Measured
-from rdcnlab_papers.items import claims, faces, verdicts
-from rdcnlab_papers.items.causes import Explanation
+from rdcnlab_papers.items import claims, faces
+from rdcnlab_papers.items.causes import Explained, Explanation
+from rdcnlab_papers.items.judged import JudgedClaim, judged
 from rdcnlab_papers.items.published import shipped_verdicts
 from rdcnlab_papers.items.scored import ROWS, Scorecard
 from rdcnlab_papers.items.verdicts import Verdict
@@ -23,10 +25,8 @@ CLAIM = claims.Claim.model_validate(
 MEASURED = Measured({"cubic": Estimate(20, 15, 25), "bbr": Estimate(5, 3, 7), "reno": -2.0}, "a remark " * 40)
 
 
-def row(**more: object) -> dict[str, object]:
-    return verdicts.row(
-        "aykurt", "fig4", "6.12", CLAIM, MEASURED, first=None, own=False, profile="quick", runs=9, **more
-    )  # type: ignore[arg-type]
+def row(**more: Any) -> JudgedClaim:
+    return judged("aykurt", "fig4", "6.12", CLAIM, MEASURED, first=None, own=False, profile="quick", runs=9, **more)
 
 
 def luminance(colour: str) -> float:
@@ -36,13 +36,13 @@ def luminance(colour: str) -> float:
 
 
 def test_every_case_is_a_line_with_its_own_verdict() -> None:
-    assert [(case["case"], case["verdict"]) for case in row()["cases"]] == [
+    assert [(case.case, case.verdict) for case in row().cases] == [
         ("cubic", "reproduced"), ("bbr", "partly"), ("reno", "differs"),
     ]  # fmt: skip
-    lines = repr(Scorecard((row(),))).splitlines()  # type: ignore[arg-type]
+    lines = repr(Scorecard((row(),))).splitlines()
     for sign, case in (("✓", "cubic: 20 % (15 to 25)"), ("◐", "bbr: 5 % (3 to 7)"), ("✗", "reno: -2 %")):
         assert any(f"{sign} {case}" in line for line in lines)
-    html = Scorecard((row(),))._repr_html_()  # type: ignore[arg-type]
+    html = Scorecard((row(),))._repr_html_()
     assert html.count("<li><span") >= 3
     assert "every variant gains more than 10 % &lt;twice&gt;" in html
 
@@ -50,10 +50,10 @@ def test_every_case_is_a_line_with_its_own_verdict() -> None:
 def test_no_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     words = "A cause that takes many words, " * 20
-    told = {"claim": "one", "text": CLAIM.text, "because": words.strip(), "there": "", "cases": [], "note": ""}
+    explained = Explained("one", CLAIM.text, words.strip(), "", (), "", "differs")
     for shown in (
-        Scorecard((row(shipped="reproduced"),)),  # type: ignore[arg-type]
-        Explanation("causes", ({**told, "verdict there": "differs"},)),
+        Scorecard((row(shipped="reproduced"),)),
+        Explanation("causes", (explained,)),
     ):
         text, html = repr(shown), shown._repr_html_()
         assert max(len(line) for line in text.splitlines()) <= 60
@@ -68,20 +68,20 @@ def test_no_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_verdicts_from_few_runs_stand_beside_those_of_the_paper_profile() -> None:
-    card = Scorecard((row(shipped="reproduced"),))  # type: ignore[arg-type]
+    card = Scorecard((row(shipped="reproduced"),))
     assert "✗ differs  (paper profile: ✓ reproduced)" in repr(card)
     assert card.summary == "1 differs. Paper profile: 1 reproduced."
     assert card._repr_html_().count("rlc-badge rlc-reproduced") == 2  # and one in the legend
-    assert "paper profile" not in repr(Scorecard((row(),))).lower()  # type: ignore[arg-type]
+    assert "paper profile" not in repr(Scorecard((row(),))).lower()
 
 
 def test_the_score_says_what_its_verdicts_mean() -> None:
-    text = repr(Scorecard((row(shipped="reproduced"),)))  # type: ignore[arg-type]
+    text = repr(Scorecard((row(shipped="reproduced"),)))
     for verdict, face in faces.FACES.items():
         assert (" ".join(f"{face.sign} {verdict} {face.meaning}".split()) in " ".join(text.split())) == (
             verdict in ("differs", "reproduced")
         )
-        assert face.meaning in Scorecard((row(),))._repr_html_()  # type: ignore[arg-type]
+        assert face.meaning in Scorecard((row(),))._repr_html_()
 
 
 def test_colours_of_verdicts_can_be_read_and_signs_differ() -> None:
@@ -98,10 +98,10 @@ def test_an_item_with_few_runs_has_the_shipped_verdicts_unless_it_was_changed(tm
     shipped = shipped_verdicts("aykurt", "fig8a", "6.12")
     assert set(shipped.values()) <= set(Verdict)
     quick = aykurt.fig8a(seeds=1)
-    assert {row["claim"]: row["shipped"] for row in quick.rows(quick.run(store=store, progress=False))} == shipped
+    assert {row.claim: row.shipped for row in quick.rows(quick.run(store=store, progress=False))} == shipped
     assert aykurt.fig8a(seeds=2).shipped_verdicts == shipped
     assert aykurt.fig8a(changes={"limit": "30 s"}).shipped_verdicts == {}
-    assert {row["shipped"] for row in quick.rows(None)} == {""}
+    assert {row.shipped for row in quick.rows(None)} == {""}
 
 
 def test_verdicts_are_known_of_every_item_and_column() -> None:

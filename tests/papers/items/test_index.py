@@ -149,8 +149,8 @@ def test_the_example_of_the_guide_works(shallow: type[Item], store: Store) -> No
     runs = item.run(store=store, progress=False)
     assert len(runs) == 8
     assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
-    rows = {row["claim"]: row for row in item.rows(runs)}
+    rows = {row.claim: row for row in item.rows(runs)}
     assert list(rows) == ["behind", "less-with-more"]
-    assert rows["behind"]["measured"].startswith("500 kB: ")
+    assert rows["behind"].measured.startswith("500 kB: ")
     with pytest.raises(InputError, match="buffers_kB"):
         shallow(buffers_kB=[])

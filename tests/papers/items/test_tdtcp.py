@@ -70,17 +70,17 @@ WITH_WEEKS = [kind for kind in tdtcp.items() if not issubclass(kind, Comparison)
 def test_items_run_draw_and_judge_what_can_be_judged(kind: type[Item], column: str, store: Store) -> None:
     given, count = ASKED.get(kind, ({"variants": ["cubic"]}, 1))
     item = kind(**given, seeds=1, changes=WIDE, column=column)
-    assert {row["verdict"] for row in item.rows(None)} == {"not run"}
+    assert {row.verdict for row in item.rows(None)} == {"not run"}
     runs = item.run(store=store, progress=False)
     assert len(runs) == count
     assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
     rows = item.rows(runs)
-    assert all("starved flows: 0 of" in row["measured"] for row in rows if row["measured"])
-    assert [row["claim"] for row in rows] == [claim.id for claim in item.claims.claims]
-    waiting = [row for row in rows if any(word in row["claim"] for word in WAITS)]
-    judged = [row for row in rows if row not in waiting and row["claim"] != "dctcp-below"]
-    assert "not run" not in {row["verdict"] for row in judged}, rows
-    assert {row["verdict"] for row in waiting} <= {"not run"}
+    assert all("starved flows: 0 of" in row.measured for row in rows if row.measured)
+    assert [row.claim for row in rows] == [claim.id for claim in item.claims.claims]
+    waiting = [row for row in rows if any(word in row.claim for word in WAITS)]
+    judged = [row for row in rows if row not in waiting and row.claim != "dctcp-below"]
+    assert "not run" not in {row.verdict for row in judged}, rows
+    assert {row.verdict for row in waiting} <= {"not run"}
 
 
 def test_networks_have_the_rtts_and_the_capacity_that_they_state() -> None:

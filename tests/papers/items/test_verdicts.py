@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -13,7 +14,8 @@ from rdcnlab.runs.store import Store
 from rdcnlab_papers import aykurt
 from rdcnlab_papers.analysis.measured import Measured
 from rdcnlab_papers.items.claims import Claim
-from rdcnlab_papers.items.verdicts import FLIPS, Verdict, candidate, judge, judge_numbers, row
+from rdcnlab_papers.items.judged import JudgedWording, from_data, judged, to_data
+from rdcnlab_papers.items.verdicts import FLIPS, Verdict, candidate, judge, judge_numbers
 
 GAIN: dict[str, Any] = {"expect": {"near": 24, "tolerance": "25 %"}, "none": 0, "unit": "%"}
 SMALL: dict[str, Any] = {"expect": {"below": 10}, "unit": "ms"}
@@ -83,19 +85,20 @@ def test_numbers_alone() -> None:
 def test_a_row() -> None:
     first = {"text": "y", "expect": {"below": 5}}
     asked = claim(**SMALL, was=first, calibrates="z")
-    known = {"own": False, "profile": "quick", "runs": 3}
-    found = row("p", "i", "c", asked, Measured({"a": Estimate(1, 0.5, 1.5), "b": 20}, "why"), first=None, **known)
-    assert found["measured"] == "a: 1 ms (0.5 to 1.5), b: 20 ms; why"
-    assert (found["verdict"], found["holds"]) == ("differs", "1 of 2 hold")
-    assert found["remark"] == "no interval in 1 of 2 cases"
-    assert found["text"] == "x [used to calibrate: z]"
-    assert not found["counted"]
-    assert found["was"] == {"text": "y", "expected": "< 5 ms", "measured": "", "verdict": "not run"}
+    known: dict[str, Any] = {"own": False, "profile": "quick", "runs": 3}
+    one = judged("p", "i", "c", asked, Measured({"a": Estimate(1, 0.5, 1.5), "b": 20}, "why"), first=None, **known)
+    assert one.measured == "a: 1 ms (0.5 to 1.5), b: 20 ms; why"
+    assert (one.verdict, one.holds) == ("differs", "1 of 2 hold")
+    assert one.remark == "no interval in 1 of 2 cases"
+    assert one.text == "x [used to calibrate: z]"
+    assert not one.counted
+    assert one.was == JudgedWording("y", "< 5 ms", "", "not run")
     for missing in (None, Measured(), Measured(note="not all variants ran")):
-        assert row("p", "i", "c", asked, missing, first=missing, **known)["verdict"] == "not run"
+        assert judged("p", "i", "c", asked, missing, first=missing, **known).verdict == "not run"
     # the first wording is judged by the rule of its time: partly if some cases satisfied it
-    partly = row("p", "i", "c", asked, None, first=Measured({"a": 1, "b": 20}), **known)
-    assert partly["was"]["verdict"] == "partly"
+    partly = judged("p", "i", "c", asked, None, first=Measured({"a": 1, "b": 20}), **known)
+    assert partly.was.verdict == "partly"
+    assert from_data(json.loads(json.dumps(to_data([one, partly])))) == [one, partly]
 
 
 def test_a_verdict_that_half_of_the_seeds_would_change_is_undecided() -> None:

@@ -80,7 +80,7 @@ def effects(run: Run) -> list[PhaseEffect]:
         return []
     rows = run.table("throughput", _PACKETS).to_pandas()
     carried = rows.groupby(["where", "flow"], observed=True)["packets"].sum()
-    found = []
+    effects = []
     for place, at in losses.groupby(losses["link"].astype(str)):
         # a port to a host and the queue of a schedule are no lines: what passed them reached the receiver
         where = str(place) if str(place) in carried.index.get_level_values(0) else RECEIVER
@@ -95,8 +95,8 @@ def effects(run: Run) -> list[PhaseEffect]:
                 if _unequal(sent, gone):
                     order = sorted(names, key=lambda name: gone[name])
                     cure = _cure(run.scenario, order[0])
-                    found.append(PhaseEffect(str(place), sent, {name: gone[name] for name in order}, cure))
-    return found
+                    effects.append(PhaseEffect(str(place), sent, {name: gone[name] for name in order}, cure))
+    return effects
 
 
 def _alike(sent: dict[str, int]) -> Iterator[list[str]]:
@@ -178,7 +178,7 @@ def _numbers(runs: Iterable[Run]) -> dict[tuple[str, str], float]:
         count += 1
         for key, value in _numbers_of(run):
             values.setdefault(key, []).append(value)
-    return {key: _mean(found, count, key[1] in _COUNTS) for key, found in values.items()}
+    return {key: _mean(numbers, count, key[1] in _COUNTS) for key, numbers in values.items()}
 
 
 #: Numbers that are 0 if a run does not have them.

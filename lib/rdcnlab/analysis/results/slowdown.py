@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from rdcnlab.analysis import figures
@@ -153,13 +154,10 @@ def slowdown(runs: Runs, by: str | None = None, edges: Sequence[int | str] = EDG
     chosen = by or "cc"
     if chosen not in flows.columns:
         raise InputError.unknown("by", chosen, list(flows.columns), "column of the table flows")
-    ideals: list[float] = []
-    sources: list[str] = []
-    for run in runs:
-        ideals += _ideals(run.scenario)
-        sources += [flow.workload or "" for flow in run.scenario.flows]
+    sources = [flow.workload or "" for run in runs for flow in run.scenario.flows]
+    ideal_s = np.concatenate([ideals_s(run.scenario) for run in runs])
     values = flows[["run", "seed", "flow", "size_B", "fct_s"]].assign(
-        by=flows[chosen].fillna("").to_numpy(), workload=sources, ideal_s=np.array(ideals) / 1e9
+        by=flows[chosen].fillna("").to_numpy(), workload=sources, ideal_s=ideal_s
     )
     values = values[~values["flow"].isin(_bursts(runs))]
     values["slowdown"] = (values["fct_s"] / values["ideal_s"]).where(values["fct_s"] > 0)
@@ -168,8 +166,9 @@ def slowdown(runs: Runs, by: str | None = None, edges: Sequence[int | str] = EDG
     return Slowdown(values.assign(group=cut).reset_index(drop=True), chosen, ends)
 
 
-def _ideals(scenario: Scenario) -> list[float]:
-    return [ideal_ns(scenario, flow) for flow in scenario.flows]
+def ideals_s(scenario: Scenario) -> npt.NDArray[np.float64]:
+    """Return the ideal completion time of each flow in s; see `rdcnlab.scenario.ideal`."""
+    return np.array([ideal_ns(scenario, flow) for flow in scenario.flows]) / 1e9
 
 
 def _bursts(runs: Runs) -> set[str]:

@@ -155,10 +155,10 @@ class _Carried:
     def _least(self, bins: Integers, own: float, spans: tuple[Floats, Floats], time_ns: tuple[float, float]) -> float:
         """Return what a flow of few bins used at least: all flows in these bins, or this one in its own time."""
         first, last = bins[:1], bins[-1:] + 1
-        found = [_ratio(self._bits(first, last), self._possible(first * self.bin_ns, last * self.bin_ns))]
+        shares = [_ratio(self._bits(first, last), self._possible(first * self.bin_ns, last * self.bin_ns))]
         if time_ns[1] > time_ns[0]:
-            found.append(_ratio(8 * own, self._possible(*(np.clip(side, *time_ns) for side in spans))))
-        return max(found)
+            shares.append(_ratio(8 * own, self._possible(*(np.clip(side, *time_ns) for side in spans))))
+        return max(shares)
 
 
 def _ratio(bits: float, possible: float) -> float:
@@ -204,8 +204,8 @@ def _steps(steps: list[tuple[int, int]], *, repeat: bool) -> _Capacity:
     def until(t_ns: Floats) -> Floats:
         cycles, rest = np.divmod(t_ns, ends[-1]) if repeat else (np.zeros_like(t_ns), t_ns)
         beyond = np.maximum(rest - ends[-1], 0.0) * rates[-1]
-        found: Floats = (cycles * bits[-1] + np.interp(rest, ends, bits) + beyond) / NS_PER_S
-        return found
+        carried: Floats = (cycles * bits[-1] + np.interp(rest, ends, bits) + beyond) / NS_PER_S
+        return carried
 
     return until
 

@@ -39,7 +39,7 @@ def reproduce(
     from rdcnlab_papers.app.reproduce.all import Reproduced
     from rdcnlab_papers.app.reproduce.all import reproduce as execute
     from rdcnlab_papers.app.reproduce.ending import ending
-    from rdcnlab_papers.items import faces
+    from rdcnlab_papers.items import faces, judged
     from rdcnlab_papers.items.scored import Scorecard
 
     parameters: dict[str, Any] = {"profile": profile_of(profile), "workers": workers}
@@ -56,7 +56,7 @@ def reproduce(
         beside=len(kinds) == 1 and not as_json, ended=ended,
     )  # fmt: skip
     if as_json:
-        show([row for item in results for row in item.rows], True)
+        show(judged.to_data(row for item in results for row in item.rows), True)
     elif len(results) > 1:
         show([_summary(item) for item in results], False, "summary")
         typer.echo("\n".join(scorecard.summary([row for item in results for row in item.rows])))
@@ -71,7 +71,7 @@ def reproduce(
 
 def _summary(item: Any) -> dict[str, Any]:
     """Return an item's line of the summary of a reproduction."""
-    verdicts = Counter(row["verdict"] for row in item.rows)
+    verdicts = Counter(row.verdict for row in item.rows)
     return {
         "item": item.name,
         "runs made": item.runs,
@@ -96,19 +96,19 @@ def score(
     from rdcnlab_papers import full_names
     from rdcnlab_papers.app import scorecard
     from rdcnlab_papers.app.site import stored
-    from rdcnlab_papers.items import faces
+    from rdcnlab_papers.items import faces, judged
 
     rows = stored.judge_all(full_names(names or []), Store(), again=again)
     if restated:
         show(scorecard.restated_claims(rows), as_json)
         return
     if as_json:
-        show(rows, as_json)
+        show(judged.to_data(rows), as_json)
         return
     for card in scorecard.cards(rows):
         faces.write(card)
         typer.echo("")
-    faces.write(faces.terminal_legend(row["verdict"] for row in rows))
+    faces.write(faces.terminal_legend(row.verdict for row in rows))
     typer.echo("\n" + "\n".join(scorecard.summary(rows)))
 
 

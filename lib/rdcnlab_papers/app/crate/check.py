@@ -76,6 +76,15 @@ class Checked:
         return "\n".join([*lines, f"{self.name}: {'the crate holds' if self.holds else 'the crate does not hold'}"])
 
 
+@dataclass(frozen=True)
+class Stated:
+    """The verdicts of a crate in one column, by the claim's id."""
+
+    column: str
+    profile: str
+    verdicts: dict[str, str]
+
+
 def check(
     path: Path,
     *,
@@ -115,7 +124,7 @@ def check(
         chosen = _affordable(runs, sample, workers or len(os.sched_getaffinity(0)))
         rows = verify.verify(chosen, workers=workers, cluster=cluster, progress=progress)
         other = tuple(_other(name, columns, store))
-        return Checked(name, files, (), len(runs), tuple(rows), sum(len(one["verdicts"]) for one in columns), other)
+        return Checked(name, files, (), len(runs), tuple(rows), sum(len(one.verdicts) for one in columns), other)
 
 
 def _affordable(runs: list[Run], sample: int, cores: int) -> list[Run]:
@@ -181,31 +190,31 @@ def _bytes(path: Path, root: Path) -> tuple[int, tuple[str, ...]]:
     return len(listed) + len(names - listed.keys()) - len(damages), tuple(damages)
 
 
-def _verdicts(path: Path, root: Path) -> tuple[str, list[dict[str, Any]]]:
+def _verdicts(path: Path, root: Path) -> tuple[str, list[Stated]]:
     """Return the name of the item, and the stored verdicts of each column by claim."""
     try:
         columns = json.loads((root / layout.VERDICTS).read_bytes())
         (name,) = {f"{row['paper']}/{row['item']}" for one in columns for row in one["rows"]}
-        columns = [
-            {
-                "column": str(one["column"]),
-                "profile": str(one["profile"]),
-                "verdicts": {str(row["claim"]): str(row["verdict"]) for row in one["rows"]},
-            }
+        stated = [
+            Stated(
+                str(one["column"]),
+                str(one["profile"]),
+                {str(row["claim"]): str(row["verdict"]) for row in one["rows"]},
+            )
             for one in columns
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _no_crate(path, f"its {layout.VERDICTS} cannot be read: {error!r}") from None
-    return name, columns
+    return name, stated
 
 
-def _other(name: str, columns: list[dict[str, Any]], store: Store) -> Iterator[str]:
+def _other(name: str, columns: list[Stated], store: Store) -> Iterator[str]:
     """Yield a sentence for each verdict that is another one here."""
     (kind,) = select([name])
     for one in columns:
-        where = f"{name}, {one['column']}"
+        where = f"{name}, {one.column}"
         try:
-            item = kind(profile=one["profile"], column=one["column"])
+            item = kind(profile=one.profile, column=one.column)
             runs = item.stored_runs(store)
             rows = [] if runs is None else item.rows(runs)
         except RdcnlabError as error:
@@ -214,8 +223,8 @@ def _other(name: str, columns: list[dict[str, Any]], store: Store) -> Iterator[s
         if runs is None:
             yield f"{where}: the crate lacks runs that this version of rdcnlab needs"
             continue
-        here = {row["claim"]: row["verdict"] for row in rows}
-        for claim, stated in one["verdicts"].items():
+        here = {row.claim: row.verdict for row in rows}
+        for claim, stated in one.verdicts.items():
             verdict = here.get(claim, "no such claim")
             if verdict != stated:
                 yield f"{where}, {claim}: {stated} in the crate, {verdict} here"

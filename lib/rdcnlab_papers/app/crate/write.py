@@ -24,6 +24,7 @@ from rdcnlab.scenario import canonical_json
 from rdcnlab.system import places
 from rdcnlab_papers.app.crate import layout
 from rdcnlab_papers.app.crate.described import describe
+from rdcnlab_papers.items import judged
 from rdcnlab_papers.items.item import Item
 
 #: What is said of an engine.
@@ -69,15 +70,15 @@ def write(kind: type[Item], store: Store, folder: Path) -> Path:
 
 def _complete(kind: type[Item], store: Store) -> list[tuple[Item, Runs]]:
     """Return the item in each column whose runs are stored: those of the paper profile, otherwise the quick ones."""
-    found = []
+    complete = []
     for column in kind.columns():
         for profile in ("paper", "quick"):
             item = kind(profile=profile, column=column.id)
             runs = item.stored_runs(store)
             if runs is not None:
-                found.append((item, runs))
+                complete.append((item, runs))
                 break
-    return found
+    return complete
 
 
 def _fill(root: Path, columns: list[tuple[Item, Runs]]) -> None:
@@ -92,7 +93,10 @@ def _fill(root: Path, columns: list[tuple[Item, Runs]]) -> None:
     for item, runs in columns:
         for ending in ("png", "pdf"):
             item.save(runs, figures / f"{item.id}-{item.column}.{ending}")
-    verdicts = [{"column": item.column, "profile": item.profile, "rows": item.rows(runs)} for item, runs in columns]
+    verdicts = [
+        {"column": item.column, "profile": item.profile, "rows": judged.to_data(item.rows(runs))}
+        for item, runs in columns
+    ]
     scenarios = {run.scenario.hash: json.loads(run.scenario.json()) for run in parts}
     for name, data in (
         (layout.VERDICTS, verdicts),

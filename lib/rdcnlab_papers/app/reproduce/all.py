@@ -27,7 +27,9 @@ from rdcnlab_papers import select
 from rdcnlab_papers.app import notebooks
 from rdcnlab_papers.app.reproduce.display import Display
 from rdcnlab_papers.app.reproduce.plan import Job, plan, work
+from rdcnlab_papers.items import judged
 from rdcnlab_papers.items.item import Item
+from rdcnlab_papers.items.judged import JudgedClaim
 from rdcnlab_papers.items.scored import ROWS
 
 #: End of the id of the cell that shows the runs beside the shipped ones.
@@ -50,7 +52,7 @@ class Reproduced:
         The notebook with its outputs; None if the item failed.
     figures : tuple of Path
         The pictures in the notebook, in order.
-    rows : list of dict
+    rows : list of JudgedClaim
         The scorecard, as `Item.rows` returns it.
     sentence : str
         The runs beside the shipped ones, in words; see `Item.beside`. Empty unless this was asked for.
@@ -63,7 +65,7 @@ class Reproduced:
     wall_s: float = 0.0
     notebook: Path | None = None
     figures: tuple[Path, ...] = ()
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[JudgedClaim] = field(default_factory=list)
     sentence: str = ""
     error: str = ""
 
@@ -237,11 +239,11 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, RdcnlabError) else "".join(traceback.format_exception(error)).strip()
 
 
-def rows_of(executed: Any) -> list[dict[str, Any]]:
+def rows_of(executed: Any) -> list[JudgedClaim]:
     """Return the rows of the last scorecard that a notebook shows; none if it shows none."""
     outputs = (output.get("data", {}) for cell in executed.cells for output in cell.get("outputs", []))
     cards = [data[ROWS] for data in outputs if ROWS in data]
-    return [dict(row) for row in cards[-1]] if cards else []
+    return judged.from_data(cards[-1]) if cards else []
 
 
 def _pictures(executed: Any, target: Path) -> tuple[Path, ...]:

@@ -19,7 +19,7 @@ from rdcnlab_papers.app import notebooks
 from rdcnlab_papers.app.site import executed, shown, stored
 from rdcnlab_papers.app.site.shown import Shown
 from rdcnlab_papers.app.site.stored import best, explaining_runs
-from rdcnlab_papers.items import claims, folders
+from rdcnlab_papers.items import claims, folders, judged
 from rdcnlab_papers.items.item import Item
 
 #: Layers of the package that pages depend on. The other layers make runs, and the runs' digests are in the stamp.
@@ -66,7 +66,8 @@ def current(folder: Path, stamp: str) -> Entry | None:
     data = json.loads(path.read_text(encoding="utf-8"))
     if data.pop("stamp") != stamp or data["failed"]:
         return None
-    return Entry(**{**data, "columns": [Shown(**column) for column in data["columns"]]})
+    columns = [Shown(**{**column, "rows": judged.from_data(column["rows"])}) for column in data["columns"]]
+    return Entry(**{**data, "columns": columns})
 
 
 def stamp(kind: type[Item], store: Store) -> str:

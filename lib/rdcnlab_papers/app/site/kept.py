@@ -19,12 +19,11 @@ from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system import places
-from rdcnlab_papers.items import folders
+from rdcnlab_papers.items import folders, judged
+from rdcnlab_papers.items.judged import JudgedClaim, Rows
 
 #: Digits of the hash of a scenario that are kept, of 64.
 _DIGITS = 16
-
-Rows = list[dict[str, Any]]
 
 
 class Watched(Store):
@@ -43,7 +42,7 @@ class Watched(Store):
         return run
 
 
-def read(name: str, store: Store) -> Rows | None:
+def read(name: str, store: Store) -> list[JudgedClaim] | None:
     """Return the scorecard of an item that was written, if it would be the same today; otherwise None.
 
     Parameters
@@ -55,7 +54,7 @@ def read(name: str, store: Store) -> Rows | None:
     """
     try:
         kept = json.loads(_path(name).read_bytes())
-        rows: Rows = kept["rows"]
+        rows = judged.from_data(kept["rows"])
         sought, written = set(kept["sought"]), kept["stamp"]
     except (OSError, ValueError, KeyError, TypeError):
         return None  # there is none, or it is damaged
@@ -67,7 +66,7 @@ def read(name: str, store: Store) -> Rows | None:
 def write(name: str, watched: Watched, rows: Rows) -> None:
     """Keep the scorecard of an item, unless local runs decided it."""
     if not watched.found_local:
-        content = {"stamp": stamp(watched.shipped.root), "sought": sorted(watched.sought), "rows": rows}
+        content = {"stamp": stamp(watched.shipped.root), "sought": sorted(watched.sought), "rows": judged.to_data(rows)}
         _write(_path(name), content)
 
 

@@ -17,9 +17,10 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
 from rdcnlab_papers.analysis import drawn
 from rdcnlab_papers.app.site.stored import explaining_runs
-from rdcnlab_papers.items import claims
+from rdcnlab_papers.items import claims, judged
 from rdcnlab_papers.items.causes import Explanation
 from rdcnlab_papers.items.item import Item
+from rdcnlab_papers.items.judged import JudgedClaim
 from rdcnlab_papers.items.scored import ROWS, Scorecard
 
 #: Width and height of small pictures, at most; twice what is shown, for screens with small pixels.
@@ -46,7 +47,7 @@ class Shown:
         Id of the column, and the testbed in words.
     profile : str
         Profile of the runs.
-    rows : list of dict
+    rows : list of JudgedClaim
         The scorecard, as `Item.rows` returns it.
     runs, shipped, wall_s : int, int, float
         Number of runs, how many of them came with the package, and the time that they took on one core, in s.
@@ -67,7 +68,7 @@ class Shown:
     column: str
     title: str
     profile: str
-    rows: list[dict[str, Any]]
+    rows: list[JudgedClaim]
     runs: int = 0
     shipped: int = 0
     wall_s: float = 0.0
@@ -112,7 +113,7 @@ def from_notebook(item: Item, notebook: Path, store: Store, folder: Path) -> Sho
         return None
     if explaining_runs(item, store) is None:
         made["explained"] = []
-    return _written(item, made | {"rows": rows}, base64.b64decode(picture), folder)
+    return _written(item, made | {"rows": judged.from_data(rows)}, base64.b64decode(picture), folder)
 
 
 def reading_cell() -> dict[str, Any]:

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from rdcnlab_papers import select
 from rdcnlab_papers.app.site import kept
 from rdcnlab_papers.items import made
 from rdcnlab_papers.items.item import Item, Profile
+from rdcnlab_papers.items.judged import JudgedClaim
 
 _PROFILES: tuple[Profile, ...] = ("paper", "quick")
 #: Number of items up to which one process judges them: a process takes seconds to start.
@@ -46,7 +47,7 @@ def lacking(item: Item) -> str:
     return "; ".join(command(extra) for extra in item.extras if not is_installed(extra))
 
 
-def judge(kind: type[Item], store: Store) -> list[dict[str, Any]]:
+def judge(kind: type[Item], store: Store) -> list[JudgedClaim]:
     """Return an item's scorecard in all its columns, and free its tables: those of all items would fill the memory.
 
     If an extra is not installed, the verdict of its claims is ``not run``, and the remark has the command.
@@ -56,7 +57,7 @@ def judge(kind: type[Item], store: Store) -> list[dict[str, Any]]:
         item, runs = best(kind, store, column.id)
         missing = lacking(item)
         rows += [
-            {**row, "remark": f"cannot be judged without: {missing}"} if missing else row for row in item.rows(runs)
+            replace(row, remark=f"cannot be judged without: {missing}") if missing else row for row in item.rows(runs)
         ]
         del runs
         pa.default_memory_pool().release_unused()
@@ -66,7 +67,7 @@ def judge(kind: type[Item], store: Store) -> list[dict[str, Any]]:
 
 def judge_all(
     names: Sequence[str], store: Store, *, workers: int | None = None, progress: bool = True, again: bool = True
-) -> list[dict[str, Any]]:
+) -> list[JudgedClaim]:
     """Return the scorecards of items in all their columns, in the order of the items.
 
     Parameters
@@ -98,7 +99,7 @@ def judge_all(
     return [row for name in names for row in rows[name]]
 
 
-def _judged(root: Path, results: Path, name: str) -> list[dict[str, Any]]:
+def _judged(root: Path, results: Path, name: str) -> list[JudgedClaim]:
     (kind,) = select([name])
     watched = kept.Watched(Store(root, shipped=installed(results)))
     rows = judge(kind, watched)

@@ -15,7 +15,8 @@ from rdcnlab_papers.app import scorecard
 from rdcnlab_papers.app.site.entry import Entry, by_paper
 from rdcnlab_papers.app.site.shown import thumb_name
 from rdcnlab_papers.items import claims, faces
-from rdcnlab_papers.items.verdicts import Verdict, candidate, remarks
+from rdcnlab_papers.items.judged import JudgedCase, JudgedClaim, Rows
+from rdcnlab_papers.items.verdicts import Verdict, candidate
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Cell:
     """The measured value of a claim in one column, and the verdict on it."""
 
     column: str
-    cases: list[dict[str, str]]
+    cases: tuple[JudgedCase, ...]
     note: str
     verdict: str
     remark: str
@@ -130,7 +131,7 @@ def papers(entries: Iterable[Entry]) -> list[PaperView]:
 def verdicts_of(entry: Entry) -> Counter[str]:
     """Count the verdicts on an item's counted claims in its first column; on all its claims if none is counted."""
     rows = entry.columns[0].rows
-    return Counter(row["verdict"] for row in [row for row in rows if row["counted"]] or rows)
+    return Counter(row.verdict for row in [row for row in rows if row.counted] or rows)
 
 
 def counts(entry: Entry) -> str:
@@ -179,9 +180,9 @@ def front(entries: Sequence[Entry], hero: tuple[str, str], folder: str) -> dict[
 
     The picture is that of item `hero`, or of the first item with a picture on a site without that item.
     """
-    rows = [row for entry in entries for shown in entry.columns for row in shown.rows if row["counted"]]
-    counted = {(row["paper"], row["item"], row["claim"]) for row in rows}
-    held = {(row["paper"], row["item"], row["claim"]) for row in rows if row["verdict"] == Verdict.REPRODUCED}
+    rows = [row for entry in entries for shown in entry.columns for row in shown.rows if row.counted]
+    counted = {(row.paper, row.item, row.claim) for row in rows}
+    held = {(row.paper, row.item, row.claim) for row in rows if row.verdict == Verdict.REPRODUCED}
     shown = [(entry, column) for entry in entries for column in entry.columns if column.figure]
     picture = None
     if shown:
@@ -213,39 +214,39 @@ def reasons(uncounted: Mapping[str, int]) -> str:
 
 def claims_of(entry: Entry) -> list[ClaimView]:
     """Return an item's claims, each with all columns side by side."""
-    rows_by_claim: dict[str, list[dict[str, Any]]] = {}
+    rows_by_claim: dict[str, list[tuple[JudgedClaim, list[str]]]] = {}
     for shown in entry.columns:
         for row in shown.rows:
-            experiments = [experiment for experiment in shown.explained if experiment["claim"] == row["claim"]]
-            rows_by_claim.setdefault(row["claim"], []).append({**row, "causes": _causes(row, experiments)})
-    return [_claim(rows) for rows in rows_by_claim.values()]
+            experiments = [experiment for experiment in shown.explained if experiment["claim"] == row.claim]
+            rows_by_claim.setdefault(row.claim, []).append((row, _causes(row, experiments)))
+    return [_claim(*zip(*rows, strict=True)) for rows in rows_by_claim.values()]
 
 
-def _claim(rows: list[dict[str, Any]]) -> ClaimView:
+def _claim(rows: Rows, causes_of: Sequence[list[str]]) -> ClaimView:
     first = rows[0]
-    causes = _by_column(rows, [(row["column"], sentence) for row in rows for sentence in row["causes"]])
+    sentences = [(row.column, sentence) for row, causes in zip(rows, causes_of, strict=True) for sentence in causes]
     was = [
-        (row["column"], f"First wording: {row['was']['text']} ({row['was']['expected']}): {row['was']['verdict']}")
+        (row.column, f"First wording: {row.was.text} ({row.was.expected}): {row.was.verdict}")
         for row in rows
-        if row["was"]
+        if row.was
     ]
-    cells = [Cell(row["column"], row["cases"], row["note"], row["verdict"], remarks(row)) for row in rows]
+    cells = [Cell(row.column, row.cases, row.note, row.verdict, row.remarks) for row in rows]
     return ClaimView(
-        first["text"], first["expected"], first["counted"], first["own"], cells, causes, _by_column(rows, was)
+        first.text, first.expected, first.counted, first.own, cells, _by_column(rows, sentences), _by_column(rows, was)
     )
 
 
-def _causes(row: dict[str, Any], experiments: list[dict[str, str]]) -> list[str]:
+def _causes(row: JudgedClaim, experiments: list[dict[str, str]]) -> list[str]:
     """Return the sentences on the cause of a claim that does not hold, with the values that experiments measured."""
-    if row["verdict"] in (Verdict.REPRODUCED, Verdict.NOT_RUN):
+    if row.verdict in (Verdict.REPRODUCED, Verdict.NOT_RUN):
         return []
-    sentences = [*row["because"], *map(candidate, row["tried"])]
+    sentences = [*row.because, *map(candidate, row.tried)]
     if experiments:
         sentences = [f"{experiment['because']}: {experiment['there']}" for experiment in experiments]
     return [f"{sentence[0].upper()}{sentence[1:]}" for sentence in sentences]
 
 
-def _by_column(rows: list[dict[str, Any]], sentences: list[tuple[str, str]]) -> list[str]:
+def _by_column(rows: Rows, sentences: list[tuple[str, str]]) -> list[str]:
     """Join equal sentences about several columns; a sentence about some columns only names them."""
     columns: dict[str, list[str]] = {}
     for column, sentence in sentences:

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`JudgedClaim`: the verdict on a claim in one column, with all that readers see of it, and its form as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from rdcnlab_papers.analysis.measured import Measured
+from rdcnlab_papers.items.claims import Claim
+from rdcnlab_papers.items.verdicts import Verdict, judge, judge_numbers
+
+
+@dataclass(frozen=True)
+class JudgedCase:
+    """The measured number of one case in words, and the verdict on it; the verdict is empty if it was not judged."""
+
+    case: str
+    measured: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class JudgedWording:
+    """The first wording of a claim, and the verdict on it by the rule of its time."""
+
+    text: str
+    expected: str
+    measured: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A row of a scorecard.
+
+    Parameters
+    ----------
+    paper, item, claim, column : str
+        The claim's id, and where it was judged.
+    text, expected, measured : str
+        The statement, the numbers that satisfy it, and the measured ones, in words.
+    verdict : str
+        The verdict.
+    cases : tuple of JudgedCase
+        The measurement by case.
+    note : str
+        What the measurement adds to its numbers.
+    profile : str
+        Profile of the runs.
+    runs : int
+        Number of runs.
+    shipped : str
+        Verdict from the shipped runs of the paper profile, if the runs are fewer; otherwise empty.
+    holds, remark : str
+        How many of several cases hold, and a remark on the verdict.
+    because, tried : tuple of str
+        The sentences on causes and on candidates for them; see `Claim`.
+    own : bool
+        Whether the expectation is ours.
+    counted : bool
+        Whether the claim counts in the score.
+    uncounted : str
+        The kind of reason why it does not count; see `Claim.reasons`.
+    was : JudgedWording or None
+        The first wording, if the claim was first.
+    """
+
+    paper: str
+    item: str
+    claim: str
+    column: str
+    text: str
+    verdict: str
+    expected: str
+    measured: str
+    cases: tuple[JudgedCase, ...]
+    note: str
+    profile: str
+    runs: int
+    shipped: str
+    holds: str
+    remark: str
+    because: tuple[str, ...]
+    tried: tuple[str, ...]
+    own: bool
+    counted: bool
+    uncounted: str
+    was: JudgedWording | None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The item and the claim's id: the same in all columns of a paper."""
+        return self.item, self.claim
+
+    @property
+    def remarks(self) -> str:
+        """How many cases hold, and the remark on the verdict."""
+        return "; ".join(part for part in (self.holds, self.remark) if part)
+
+
+Rows = Sequence[JudgedClaim]
+_FORM = TypeAdapter(list[JudgedClaim])
+
+
+def to_data(rows: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
+    """Return judged claims as plain data, for JSON."""
+    data: list[dict[str, Any]] = _FORM.dump_python([*rows], mode="json")
+    return data
+
+
+def from_data(data: Iterable[Any]) -> list[JudgedClaim]:
+    """Return judged claims from plain data that `to_data` made.
+
+    Raises
+    ------
+    ValueError
+        The data have another form.
+    """
+    return _FORM.validate_python([*data])
+
+
+def cases(measured: Measured | None, unit: str, by_case: Sequence[Verdict] = ()) -> tuple[JudgedCase, ...]:
+    """Return the number of each case in words, and the verdict on it."""
+    words = {} if measured is None else measured.words(unit)
+    of_cases: Sequence[str] = by_case or [""] * len(words)
+    return tuple(
+        JudgedCase(case, number, str(verdict)) for (case, number), verdict in zip(words.items(), of_cases, strict=True)
+    )
+
+
+def judged(
+    paper: str,
+    item: str,
+    column: str,
+    claim: Claim,
+    measured: Measured | None,
+    *,
+    first: Measured | None,
+    halves: Sequence[Measured] = (),
+    own: bool,
+    profile: str,
+    runs: int,
+    shipped: str = "",
+) -> JudgedClaim:
+    """Judge a claim in a column.
+
+    Parameters
+    ----------
+    paper, item, column : str
+        Paper, item and column in which the claim is judged.
+    claim : Claim
+        The claim.
+    measured, first : Measured or None
+        The measurement for the claim, and for its first wording. None if it was not run.
+    halves : sequence of Measured
+        The measurement for the claim on halves of the seeds; see `judge`.
+    own : bool
+        Whether the item's expectations are our goals.
+    profile, runs, shipped
+        As `JudgedClaim` has them.
+    """
+    judgement = judge(claim, measured, halves)
+    not_counted = claim.not_counted(column)
+    return JudgedClaim(
+        paper=paper,
+        item=item,
+        claim=claim.id,
+        column=column,
+        text=claim.text + (f" [{not_counted}]" if not_counted else ""),
+        verdict=str(judgement.verdict),
+        expected=claim.expect.text(claim.unit),
+        measured="" if measured is None else measured.text(claim.unit),
+        cases=cases(measured, claim.unit, judgement.by_case),
+        note="" if measured is None else measured.note,
+        profile=profile,
+        runs=runs,
+        shipped=shipped,
+        holds=judgement.holds,
+        remark=judgement.remark,
+        because=claim.causes(column),
+        tried=claim.candidates(column),
+        own=own or claim.own,
+        counted=not (not_counted or own or claim.own),
+        uncounted=next(iter(claim.reasons(column)), ""),
+        was=_first_wording(claim, first),
+    )
+
+
+def _first_wording(claim: Claim, measured: Measured | None) -> JudgedWording | None:
+    was = claim.was
+    if was is None:
+        return None
+    unit = claim.unit if was.unit is None else was.unit
+    words = "" if measured is None else measured.text(unit)
+    # the rule of that time: numbers without intervals, and partly if some cases satisfied the claim
+    first = Claim(id=claim.id, text=was.text, expect=was.expect, some="partly")
+    return JudgedWording(was.text, was.expect.text(unit), words, str(judge_numbers(first, measured)))
