@@ -34,7 +34,7 @@ def jail(launch: Path) -> Jail:
 
 def places() -> list[Path]:
     """Return the directories outside of the system in which the toolchain of ``PATH`` is, as with Nix or in /opt."""
-    found: dict[Path, None] = {}
+    directories: dict[Path, None] = {}
     for name in toolchain.PROGRAMS:
         path = shutil.which(name)
         if path is None:
@@ -44,8 +44,8 @@ def places() -> list[Path]:
             continue
         # a compiler finds its parts beside the directory of its program, unless that is a user's own
         above = place.parent
-        found[above if place.name == "bin" and above not in _homes() else place] = None
-    return list(found)
+        directories[above if place.name == "bin" and above not in _homes() else place] = None
+    return list(directories)
 
 
 def _homes() -> tuple[Path, ...]:

@@ -176,28 +176,28 @@ def messages(log: str, path: str) -> list[str]:
     ["tcp_mine.c:7:2: error: expected ';'"]
     """
     name = Path(path).name
-    found = [
+    errors = [
         f"{said[1]}: {said[2]}" for said in re.finditer(r"rdcnlab_own/(\S+?:\d+:\d+): (?:fatal )?(error: [^\n]*)", log)
     ]
     if re.search(r"^make.*rdcnlab_own.*Error", log, re.MULTILINE):
         # the assembler names its own temporary file, as for a file that .incbin may not read
-        found += [f"{name}: error: {said[1]}" for said in re.finditer(r"\.s:\d+: (?:Fatal )?[Ee]rror: ([^\n]*)", log)]
+        errors += [f"{name}: error: {said[1]}" for said in re.finditer(r"\.s:\d+: (?:Fatal )?[Ee]rror: ([^\n]*)", log)]
     elsewhere = ""  # an error in a macro of a header; the place in the user's file where it is used follows
     for line in log.splitlines():
         mine = re.search(rf"{STEM}\.c:\d+:\d+: (?:fatal )?error: ", line)
         if mine or re.search(rf"{STEM}\.c:.*(?:undefined reference|multiple definition)", line):
-            found.append(re.sub(rf"\S*{STEM}\.c", name, line.strip()))
+            errors.append(re.sub(rf"\S*{STEM}\.c", name, line.strip()))
             elsewhere = ""
         elif ": warning: " in line:
             elsewhere = ""
         elif error := re.match(r"\S+:\d+:\d+: error: (?:call to \S+ declared with attribute error: )?(.*)", line):
             elsewhere = error[1]
         elif elsewhere and (used := re.match(rf"\S*{STEM}\.c(:\d+:\d+): note: in expansion of macro ", line)):
-            found.append(f"{name}{used[1]}: error: {elsewhere}")
+            errors.append(f"{name}{used[1]}: error: {elsewhere}")
             elsewhere = ""
-    found = list(dict.fromkeys(found))
-    left = len(found) - _MOST
-    return [*found[:_MOST], *([f"and {left} more"] if left > 0 else [])]
+    errors = list(dict.fromkeys(errors))
+    left = len(errors) - _MOST
+    return [*errors[:_MOST], *([f"and {left} more"] if left > 0 else [])]
 
 
 def _release(tree: Tree) -> str:

@@ -73,8 +73,8 @@ def release_of_makefile(text: str) -> str:
     >>> release_of_makefile("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\n")
     '6.12.117'
     """
-    found = [re.search(rf"^{name} = (\d+)$", text, re.MULTILINE) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
-    return ".".join(match[1] for match in found if match) if all(found) else ""
+    numbers = [re.search(rf"^{name} = (\d+)$", text, re.MULTILINE) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
+    return ".".join(match[1] for match in numbers if match) if all(numbers) else ""
 
 
 def release_of_version(version: str) -> str:

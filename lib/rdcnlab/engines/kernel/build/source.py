@@ -206,10 +206,10 @@ def _file(path: Path, cache: Path) -> Source:
         except OSError as error:
             raise InputError.of("KERNEL_SOURCE", str(path), reason=unreadable(path, error)) from None
         listed = releases.by_archive(digest)
-        found = {"digest": digest, "release": listed.release if listed else _release_of_archive(path)}
+        known = {"digest": digest, "release": listed.release if listed else _release_of_archive(path)}
         cache.mkdir(parents=True, exist_ok=True)
         part = note.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps(found))
+        part.write_text(json.dumps(known))
         part.replace(note)
     return Source(path.name, path, **json.loads(note.read_text()))
 

@@ -244,11 +244,11 @@ def _verdict(directory: Path, log: Path, guest: Started) -> str | None:
         return "the guest wrote a file that is larger than all files of a run may be"
     if guest.died_of():
         return f"the guest was ended from outside by {guest.died_of()}"
-    found = PROGRAM_ENDED.search(text)
+    ended = PROGRAM_ENDED.search(text)
     how = (
-        f"the guest's program {found[1]}"
-        if found
+        f"the guest's program {ended[1]}"
+        if ended
         else f"the guest ended with status {guest.process.returncode} and left no result"
     )
-    words = (text[: found.start()] if found else text).strip().splitlines()
+    words = (text[: ended.start()] if ended else text).strip().splitlines()
     return how + (f": {words[-1].strip()}" if words else "")

@@ -131,8 +131,8 @@ def _start(command: Command, directory: Path, environment: dict[str, str], conso
             )  # fmt: skip
         finally:
             os.close(theirs)
-        found = _told(told)
-        return Started(process, found.get("child-pid") or process.pid, sandbox.described(command.kind, found))
+        walls = _told(told)
+        return Started(process, walls.get("child-pid") or process.pid, sandbox.described(command.kind, walls))
 
 
 def _told(told: FileIO) -> dict[str, Any]:
@@ -141,22 +141,22 @@ def _told(told: FileIO) -> dict[str, Any]:
     # We do not wait for the end of the file: another process may hold a copy of it for longer.
     while not text.endswith(b"\n") and (chunk := told.read(4096)):
         text += chunk
-    found: dict[str, Any] = json.loads(text) if text.endswith(b"\n") else {}
-    return found
+    walls: dict[str, Any] = json.loads(text) if text.endswith(b"\n") else {}
+    return walls
 
 
 def members(sessions: set[int]) -> list[Process]:
     """Return the processes of sessions."""
     tick = os.sysconf("SC_CLK_TCK")
-    found = []
+    processes = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError, IndexError, ValueError):
                 if os.getsid(int(entry.name)) in sessions:
                     fields = (entry / "stat").read_text().rpartition(")")[2].split()
                     spent = (int(fields[11]) + int(fields[12])) / tick
-                    found.append(Process(int(entry.name), fields[0] == "Z", fields[0] == "T", spent))
-    return found
+                    processes.append(Process(int(entry.name), fields[0] == "Z", fields[0] == "T", spent))
+    return processes
 
 
 @contextlib.contextmanager

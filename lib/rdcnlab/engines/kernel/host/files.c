@@ -9,6 +9,7 @@
 #include <linux/landlock.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -94,10 +95,43 @@ void files_allow(int rules, int abi, enum role role, const char *path, bool writ
 	close(place);
 }
 
-/* The directory of the memory file: files without a name, and, where those do not exist, regular files. */
-void files_allow_memory(int rules, int abi, int directory)
+/* Open the directory of the memory file: files without a name, and, where those do not exist, regular files. */
+static int open_memory(int rules, int abi, const char *path)
 {
-	add(rules, directory, handled(abi) & ~MAKE_SPECIAL & ~REFER, "memory");
+	int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (directory < 0)
+		fail("open", path);
+	if (abi)
+		add(rules, directory, handled(abi) & ~MAKE_SPECIAL & ~REFER, "memory");
+	return directory;
+}
+
+/*
+ * The memory file has no name.  Its directory is removed before the guest starts, so that
+ * nothing is left of it whatever happens, unless its file system cannot make such files.
+ */
+void files_make_memory(int rules, int abi, const char *path)
+{
+	int directory = open_memory(rules, abi, path), probe;
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", directory);
+	if (!rmdir(path)) {
+		probe = open(name, O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC, 0700);
+		if (probe >= 0) {
+			close(probe);
+			fcntl(directory, F_SETFD, 0);
+			setenv("TMPDIR", name, 1);
+			return;
+		}
+		if (mkdir(path, 0700))
+			fail("mkdir", path);
+		close(directory);
+		directory = open_memory(rules, abi, path);
+	}
+	close(directory);
+	setenv("TMPDIR", path, 1);
 }
 
 void files_restrict(int rules)

@@ -18,7 +18,7 @@ _Noreturn void fail(const char *what, const char *name);
 int files_abi(void);
 int files_begin(int abi);
 void files_allow(int rules, int abi, enum role role, const char *path, bool write);
-void files_allow_memory(int rules, int abi, int directory);
+void files_make_memory(int rules, int abi, const char *path);
 void files_restrict(int rules);
 
 /* calls.c: which system calls may be made, by seccomp; a descriptor of signals to decide on, or -1 */

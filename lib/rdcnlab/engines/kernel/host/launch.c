@@ -24,13 +24,11 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,41 +50,6 @@ _Noreturn void fail(const char *what, const char *name)
 {
 	fprintf(stderr, "launch: %s %s: %s\n", what, name, strerror(errno));
 	exit(126);
-}
-
-/*
- * The memory file has no name.  Its directory is removed before the guest starts, so that
- * nothing is left of it whatever happens, unless its file system cannot make such files.
- */
-static void make_memory(const char *path)
-{
-	int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), probe;
-	char name[32];
-
-	if (directory < 0)
-		fail("open", path);
-	if (abi)
-		files_allow_memory(rules, abi, directory);
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", directory);
-	if (!rmdir(path)) {
-		probe = open(name, O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC, 0700);
-		if (probe >= 0) {
-			close(probe);
-			fcntl(directory, F_SETFD, 0);
-			setenv("TMPDIR", name, 1);
-			return;
-		}
-		if (mkdir(path, 0700))
-			fail("mkdir", path);
-		close(directory);
-		directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (directory < 0)
-			fail("open", path);
-		if (abi)
-			files_allow_memory(rules, abi, directory);
-	}
-	close(directory);
-	setenv("TMPDIR", path, 1);
 }
 
 static void open_at(const char *path, int number)
@@ -128,7 +91,7 @@ static void make_rules(int argc, char **argv)
 		rules = files_begin(abi);
 	for (int i = 1; i + 1 < argc && strcmp(argv[i], "--"); i += 2) {
 		if (!strcmp(argv[i], "--memory"))
-			make_memory(argv[i + 1]);
+			files_make_memory(rules, abi, argv[i + 1]);
 		else if (abi && !strcmp(argv[i], "--write"))
 			files_allow(rules, abi, role, argv[i + 1], true);
 		else if (abi && !strcmp(argv[i], "--read"))

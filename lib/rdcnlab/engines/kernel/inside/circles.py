@@ -78,8 +78,8 @@ def circle(testbed: Any) -> str | None:
         came = [each for each in highest if home[each] == way[-1] and highest[each] >= least]
         # frames circle in both directions: a switch seldom sends one back by the cable where it came in
         port = max(came, key=lambda each: (each != there, highest[each]))
-    found = way[way.index(way[-1]) :][::-1]
-    return f"{' -> '.join(found)}; one frame has passed {highest[last]} switches"
+    circle = way[way.index(way[-1]) :][::-1]
+    return f"{' -> '.join(circle)}; one frame has passed {highest[last]} switches"
 
 
 def error(testbed: Any) -> RuntimeError:

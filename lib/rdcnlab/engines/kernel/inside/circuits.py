@@ -116,8 +116,8 @@ class Controller:
         if self.plan["decide"] == "greedy":
             standing = [pair for pair in up if self.plan["directed"] or pair[0] < pair[1]]
             return [(None, greedy(demand, standing, self.count))]
-        found = birkhoff(demand, list(self.count))
-        lasting = [(size * 8 * 10**9 // self.plan["rate"], pairs) for size, pairs in found]
+        parts = birkhoff(demand, list(self.count))
+        lasting = [(size * 8 * 10**9 // self.plan["rate"], pairs) for size, pairs in parts]
         return [*lasting[:-1], *((None, pairs) for _, pairs in lasting[-1:])]
 
     def _own(self) -> Callable[[Demand, Pairs], list[tuple[int | None, Pairs]]]:
@@ -164,20 +164,20 @@ class Controller:
     def _placed(self, pairs: Pairs) -> set[Circuit]:
         """Return the circuits of pairs: those that are up stay, others take the first optical switch that is free."""
         wanted = Counter(pair if self.plan["directed"] else (min(pair), max(pair)) for pair in pairs)
-        found: set[Circuit] = set()
+        circuits: set[Circuit] = set()
         for plane, first, last in sorted(self.up):
             if wanted[first, last]:
                 wanted[first, last] -= 1
-                found.update(self._both(plane, first, last))
+                circuits.update(self._both(plane, first, last))
         for first, last in wanted.elements():
             for plane in self.planes:
                 new = self._both(plane, first, last)
-                used = {(one, begin, 0) for one, begin, _ in found} | {(one, end, 1) for one, _, end in found}
+                used = {(one, begin, 0) for one, begin, _ in circuits} | {(one, end, 1) for one, _, end in circuits}
                 ends = {(one, begin, 0) for one, begin, _ in new} | {(one, end, 1) for one, _, end in new}
                 if not ends & used and (plane, first) in self.uplinks and (plane, last) in self.uplinks:
-                    found.update(new)
+                    circuits.update(new)
                     break
-        return found
+        return circuits
 
     def _set(self, circuits: set[Circuit], begin: int) -> None:
         """Let circuits end that are not wanted, wait for the last frame on them, and begin the new ones."""

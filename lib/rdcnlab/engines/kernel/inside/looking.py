@@ -58,7 +58,7 @@ class Look(threading.Thread):
     def _look(self) -> None:
         be_exact()
         sleep_until(self.plan["at_ns"])
-        found = []
+        answers = []
         lines = self.plan["commands"]
         if lines is None:
             Lines(self.pid, self.directory).run()
@@ -70,15 +70,15 @@ class Look(threading.Thread):
                 stderr=subprocess.STDOUT,
                 check=False,
             )
-            found.append([done.stdout.decode(errors="replace"), done.returncode])
-        _report(self.directory, {"answers": found, "end_ns": time.monotonic_ns()})
+            answers.append([done.stdout.decode(errors="replace"), done.returncode])
+        _report(self.directory, {"answers": answers, "end_ns": time.monotonic_ns()})
 
 
-def _report(directory: str, found: dict[str, Any]) -> None:
+def _report(directory: str, content: dict[str, Any]) -> None:
     """Write ``look.json`` as a whole or not at all: the host may read it now, and the run may end in another thread."""
     part = os.path.join(directory, "look.part")
     with open(part, "w") as file:
-        json.dump(found, file)
+        json.dump(content, file)
     os.rename(part, os.path.join(directory, "look.json"))
 
 

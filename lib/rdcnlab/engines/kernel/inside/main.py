@@ -17,6 +17,10 @@ from typing import Any, NoReturn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import site_packages
+
+site_packages.find()
+
 import circuits
 import ledger
 import looking
@@ -59,9 +63,9 @@ def run(plan: dict[str, Any], directory: str) -> None:
         for capture in captures:
             capture.store(directory)
         if plan["counters"]:
-            found = {name: probes.counters(testbed.pid(name)) for name in testbed.hosts}
+            counted = {name: probes.counters(testbed.pid(name)) for name in testbed.hosts}
             with open(os.path.join(directory, "counters.json"), "w") as file:
-                json.dump(found, file)
+                json.dump(counted, file)
         probes.finish(plan["probes"], directory)
         if own is not None:
             own.keep()

@@ -28,7 +28,7 @@ def greedy(demand: Demand, up: Iterable[tuple[str, str]], uplinks: Mapping[str, 
     both: Counter[tuple[str, str]] = Counter()
     for (first, last), size in demand.items():
         both[min(first, last), max(first, last)] += size
-    free, found = dict(uplinks), Pairs()
+    free, matching = dict(uplinks), Pairs()
     given: Counter[tuple[str, str]] = Counter()
     while True:
         wanted = [pair for pair, size in both.items() if size and free[pair[0]] and free[pair[1]]]
@@ -36,16 +36,16 @@ def greedy(demand: Demand, up: Iterable[tuple[str, str]], uplinks: Mapping[str, 
             break
         pair = min(wanted, key=lambda one: (-both[one] / (1 + given[one]), one))
         given[pair] += 1
-        found.append(pair)
+        matching.append(pair)
         for rack in pair:
             free[rack] -= 1
     standing = Counter((min(pair), max(pair)) for pair in up)
     for pair in sorted((standing - given).elements()):
         if free[pair[0]] and free[pair[1]]:
-            found.append(pair)
+            matching.append(pair)
             for rack in pair:
                 free[rack] -= 1
-    return found
+    return matching
 
 
 def birkhoff(demand: Demand, racks: Sequence[str]) -> list[tuple[int, Pairs]]:
@@ -68,7 +68,7 @@ def birkhoff(demand: Demand, racks: Sequence[str]) -> list[tuple[int, Pairs]]:
         for column in range(count):
             missing = min(most - sum(matrix[row]), most - sum(line[column] for line in matrix))
             matrix[row][column] += missing
-    found = []
+    parts = []
     while any(map(any, matrix)):
         columns = _widest(matrix)
         weight = min(matrix[row][column] for row, column in enumerate(columns))
@@ -79,8 +79,8 @@ def birkhoff(demand: Demand, racks: Sequence[str]) -> list[tuple[int, Pairs]]:
                 pairs.append((racks[row], racks[column]))
                 left[row][column] = max(0, left[row][column] - weight)
         if pairs:
-            found.append((weight, pairs))
-    return sorted(found, key=lambda one: -one[0])
+            parts.append((weight, pairs))
+    return sorted(parts, key=lambda one: -one[0])
 
 
 def _widest(matrix: Sequence[Sequence[int]]) -> list[int]:

@@ -41,5 +41,5 @@ class Cards(Connection):
         message = self._message(self._family, _GET, 0, body)
         self._sock.send(message)
         (data,) = self._replies({self._seq: ("card_get", message)})
-        found: dict[str, int] = decode("message", data[4:])["card"]  # type: ignore[assignment]
-        return found
+        card: dict[str, int] = decode("message", data[4:])["card"]  # type: ignore[assignment]
+        return card

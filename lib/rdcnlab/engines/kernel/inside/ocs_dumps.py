@@ -83,11 +83,11 @@ class Dumps(Connection):
             owner = value["id"] if name == "link" else port_name(value["ifindex"])
             ends = {"link": value} if name == "link" else {end: value.get(end, {}) for end in ("link", "ingress")}
             for end, link in ends.items():
-                found = link.get("steps", {})
-                if "form" in found:
-                    forms[owner, end] = found["form"]
-                if "data" in found:
-                    data.setdefault((owner, end), []).append(found["data"])
+                steps = link.get("steps", {})
+                if "form" in steps:
+                    forms[owner, end] = steps["form"]
+                if "data" in steps:
+                    data.setdefault((owner, end), []).append(steps["data"])
         return {key: decoded(forms[key], parts) for key, parts in data.items()}
 
     def rules(self) -> list[dict[str, object]]:

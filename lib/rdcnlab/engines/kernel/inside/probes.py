@@ -80,13 +80,13 @@ def fields_of(probe: dict[str, Any]) -> list[str]:
 
 def places_of(text: str, probe: dict[str, Any]) -> list[tuple[int, int]]:
     """Return offset and size of each field of a probe, from the text of the event's ``format`` file."""
-    found = []
+    places = []
     for field in fields_of(probe):
         place = re.search(rf"\b{field};\s*offset:(\d+);\s*size:(\d+);", text)
         if place is None:
             raise RuntimeError(f"an event has no field '{field}': {text.splitlines()[0]}")
-        found.append((int(place[1]), int(place[2])))
-    return found
+        places.append((int(place[1]), int(place[2])))
+    return places
 
 
 def record_size(text: str, probe: dict[str, Any]) -> int:
@@ -153,10 +153,10 @@ def numbered(event: str, condition: str) -> str:
     """Return a filter with a number in place of each ``{NAME}`` of an enum, which differs between kernels."""
     for name in re.findall(r"\{(\w+)\}", condition):
         with open(f"{event}/format") as file:
-            found = re.search(rf'\{{ (\d+), "{name}" \}}', file.read())
-        if found is None:
+            symbol = re.search(rf'\{{ (\d+), "{name}" \}}', file.read())
+        if symbol is None:
             raise RuntimeError(f"{event}: this kernel has no '{name}'")
-        condition = condition.replace(f"{{{name}}}", found[1])
+        condition = condition.replace(f"{{{name}}}", symbol[1])
     return condition
 
 
@@ -198,5 +198,5 @@ def marker() -> str:
     """Return trace time and CLOCK_MONOTONIC of the instant at which ``tools/traffic.c`` marked the trace."""
     write(f"{TRACING}/options/raw", "1")
     with open(f"{TRACING}/trace") as file:
-        found = re.search(r"^\s*\d+ \d+ (\d+) .*rdcn (\d+)", file.read(), re.MULTILINE)
-    return "" if found is None else f"{found[1]} {found[2]}"
+        mark = re.search(r"^\s*\d+ \d+ (\d+) .*rdcn (\d+)", file.read(), re.MULTILINE)
+    return "" if mark is None else f"{mark[1]} {mark[2]}"

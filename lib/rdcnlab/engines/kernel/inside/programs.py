@@ -122,9 +122,9 @@ class Programs:
         names = self.plan["names"]
         target = os.path.join(self.directory, "programs")
         os.mkdir(target)
-        found = self._written()
-        if sum(size for size, _, _ in found) > self.plan["written_B"]:
-            size, host, path = max(found)
+        written = self._written()
+        if sum(size for size, _, _ in written) > self.plan["written_B"]:
+            size, host, path = max(written)
             raise TooMuch(
                 f"programs wrote more than {self.plan['written_B'] // 10**6} MB to files: {path.lstrip('/')} on {host} "
                 f"has {size / 1e6:.1f} MB"
@@ -137,7 +137,7 @@ class Programs:
                     path = os.path.join(SHARED, host, "out", f"{program['number']}.{kind}")
                     if os.path.exists(path):
                         shutil.copyfile(path, os.path.join(target, f"{names[program['number']]}.{kind}"))
-        for _, host, path in found:
+        for _, host, path in written:
             home = os.path.join(SHARED, host, "home")
             if path.startswith("/"):
                 continue
@@ -147,7 +147,7 @@ class Programs:
 
     def _written(self) -> list[tuple[int, str, str]]:
         """Return bytes, host and name of what programs printed and of each file that they wrote or changed."""
-        found = []
+        written = []
         for host, programs in self.plan["hosts"].items():
             given = {name for program in programs for name in program["files"]}
             home = os.path.join(SHARED, host, "home")
@@ -159,14 +159,14 @@ class Programs:
                         continue
                     if relative in given and self._same(path, os.path.join(self.directory, "given", host, relative)):
                         continue
-                    found.append((os.path.getsize(path), host, relative))
+                    written.append((os.path.getsize(path), host, relative))
             for program in programs:
                 for kind, words in (("out", "standard output"), ("err", "standard error")):
                     path = os.path.join(SHARED, host, "out", f"{program['number']}.{kind}")
                     if os.path.exists(path):
                         name = self.plan["names"][program["number"]]
-                        found.append((os.path.getsize(path), host, f"/{words} of {name}"))
-        return found
+                        written.append((os.path.getsize(path), host, f"/{words} of {name}"))
+        return written
 
     @staticmethod
     def _same(one: str, other: str) -> bool:

@@ -161,10 +161,10 @@ class Controller(app_manager.OSKenApp):
         """Move flows by the timetables of all switches."""
         be_exact()
         for instant, due in itertools.groupby(changes_due(list(testbed.switches.values())), key=lambda one: one[0]):
-            found: dict[tuple[str, int], list[Move]] = {}
+            moved: dict[tuple[str, int], list[Move]] = {}
             for _, decided, name, move in due:
-                found.setdefault((name, decided), []).append(move)
-            asked = [(testbed.switches[name], decided, moves) for (name, decided), moves in found.items()]
+                moved.setdefault((name, decided), []).append(move)
+            asked = [(testbed.switches[name], decided, moves) for (name, decided), moves in moved.items()]
             testbed.plane.change(asked, testbed.epoch_ns + instant)
 
     def _periodically(self, instants: Any, call: Callable[[], None]) -> None:

@@ -115,13 +115,13 @@ class Taps:
         """
         begun: int | None = None
         for count in itertools.count():
-            found = self.leaves(packet, port)
+            leaves_by = self.leaves(packet, port)
             now = time.monotonic_ns()
-            if found == target:
+            if leaves_by == target:
                 return now
             begun = begun or now
             if now - begun > PATIENCE_NS:
-                raise RuntimeError(f"a packet that came by {port} leaves by {found} and not by {target}")
+                raise RuntimeError(f"a packet that came by {port} leaves by {leaves_by} and not by {target}")
             if count < AT_ONCE:
                 os.sched_yield()
             else:

@@ -143,14 +143,14 @@ class Hop(Switch):
 
 def packets(plan: dict[str, Any]) -> list[list[Any]]:
     """Return for each interface: name, port number, packets that entered the switch, packets that left it."""
-    found = []
+    counted = []
     for interface, number in plan["interfaces"]:
         counts = []
         for way in ("rx", "tx"):
             with open(f"/sys/class/net/{interface}/statistics/{way}_packets") as file:
                 counts.append(int(file.read()))
-        found.append([interface, number, *counts])
-    return found
+        counted.append([interface, number, *counts])
+    return counted
 
 
 def running(plan: dict[str, Any]) -> SimpleSwitch:
@@ -163,10 +163,10 @@ def running(plan: dict[str, Any]) -> SimpleSwitch:
         program = f"/run/program-{number}.json"
         with open(program, "w") as file:
             file.write(text)
-    found = SimpleSwitch(plan["bmv2"], program, plan["interfaces"], number)
+    switch = SimpleSwitch(plan["bmv2"], program, plan["interfaces"], number)
     for line in [*commands, *plan["commands"]]:
-        found.control.tell(line)
-    return found
+        switch.control.tell(line)
+    return switch
 
 
 def started(running: SimpleSwitch, plan: dict[str, Any], epoch_ns: int) -> Manager:

@@ -72,8 +72,8 @@ class Shared:
             for daemon in self.ovs.running:
                 daemon.check()
             self.records = dict(self.controller.ask("stop"))
-        found: list[Any] = self.records[name]
-        return found
+        records: list[Any] = self.records[name]
+        return records
 
 
 SHARED = Shared()

@@ -80,6 +80,6 @@ def wait(tool: subprocess.Popen[bytes], switches: list[Any], watch: circles.Watc
 
 def _running(switches: list[Any]) -> list[Any]:
     """Return the processes that switches consist of, each once."""
-    found = [getattr(switch, "running", []) for switch in switches]
-    every = [each for one in found for each in (one if isinstance(one, list) else [one])]
+    running = [getattr(switch, "running", []) for switch in switches]
+    every = [each for one in running for each in (one if isinstance(one, list) else [one])]
     return list(dict.fromkeys(every))

@@ -52,10 +52,10 @@ def walls(launch: Path) -> dict[str, Any]:
 def _walls(launch: Path, older: tuple[str, ...]) -> dict[str, Any]:
     answer = subprocess.run([str(launch), *older, "--check"], capture_output=True, text=True, check=False)
     try:
-        found: dict[str, Any] = json.loads(answer.stdout)
+        walls: dict[str, Any] = json.loads(answer.stdout)
     except ValueError:
         return {}
-    return found
+    return walls
 
 
 def kind(launch: Path) -> str:
@@ -65,34 +65,34 @@ def kind(launch: Path) -> str:
     return "bubblewrap" if _bubblewrap_works() else "none"
 
 
-def described(confinement: str, found: Mapping[str, Any]) -> str:
+def described(confinement: str, walls: Mapping[str, Any]) -> str:
     """Return the walls of a jail in words.
 
     Examples
     --------
-    >>> found = {"landlock": 7, "filter": True, "signals": "landlock", "namespaces": ""}
-    >>> described("landlock", found)
+    >>> walls = {"landlock": 7, "filter": True, "signals": "landlock", "namespaces": ""}
+    >>> described("landlock", walls)
     'landlock 7, seccomp'
-    >>> described("bubblewrap", found | {"landlock": 0, "signals": "filter"})
+    >>> described("bubblewrap", walls | {"landlock": 0, "signals": "filter"})
     'bubblewrap, seccomp with signals'
     """
-    words = [f"landlock {found['landlock']}" if confinement == "landlock" else confinement]
-    if found.get("filter"):
-        words.append("seccomp with signals" if found.get("signals") == "filter" else "seccomp")
-    if found.get("namespaces"):
-        words.append(f"namespaces {found['namespaces']}")
+    words = [f"landlock {walls['landlock']}" if confinement == "landlock" else confinement]
+    if walls.get("filter"):
+        words.append("seccomp with signals" if walls.get("signals") == "filter" else "seccomp")
+    if walls.get("namespaces"):
+        words.append(f"namespaces {walls['namespaces']}")
     return ", ".join(words)
 
 
 def missing(launch: Path) -> list[str]:
     """Return what a jail on this host does not hold, in words; empty if it has every wall."""
-    found = walls(launch)
+    held = walls(launch)
     lacking = []
     if kind(launch) != "landlock":
         lacking.append("reading of files (no Landlock: Linux 5.13 and later)")
-    if not found.get("filter"):
+    if not held.get("filter"):
         lacking.append("system calls (no seccomp)")
-    if not found.get("signals"):
+    if not held.get("signals"):
         lacking.append("signals to processes of the same user")
     return lacking
 

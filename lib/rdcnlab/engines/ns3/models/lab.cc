@@ -247,17 +247,17 @@ int64_t
 lab_outcome(int64_t number, int64_t* out)
 {
     return Guarded([&]() -> int64_t {
-        const Result found = TheLab().flows.at(number)->Outcome();
-        out[0] = found.start == NEVER ? -1 : found.start;
-        out[1] = found.end == NEVER ? -1 : found.end;
-        out[2] = found.received;
-        out[3] = found.retransmits;
-        out[4] = found.timeouts;
-        out[5] = found.seen.ahead;
-        out[6] = found.seen.updates;
-        out[7] = found.seen.held;
-        out[8] = found.seen.forgotten;
-        out[9] = found.seen.released;
+        const Result result = TheLab().flows.at(number)->Outcome();
+        out[0] = result.start == NEVER ? -1 : result.start;
+        out[1] = result.end == NEVER ? -1 : result.end;
+        out[2] = result.received;
+        out[3] = result.retransmits;
+        out[4] = result.timeouts;
+        out[5] = result.seen.ahead;
+        out[6] = result.seen.updates;
+        out[7] = result.seen.held;
+        out[8] = result.seen.forgotten;
+        out[9] = result.seen.released;
         return 0;
     });
 }

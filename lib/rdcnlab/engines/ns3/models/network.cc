@@ -17,28 +17,6 @@ At(int64_t number)
     return *TheLab().switches.at(number);
 }
 
-Link&
-LinkAt(int64_t place, int64_t number)
-{
-    Link* link = At(place).FindLink(number);
-    if (!link)
-    {
-        throw std::out_of_range("no link " + std::to_string(number));
-    }
-    return *link;
-}
-
-Traffic&
-TrafficAt(int64_t place, int64_t number)
-{
-    Traffic* traffic = At(place).FindTraffic(number);
-    if (!traffic)
-    {
-        throw std::out_of_range("no class " + std::to_string(number));
-    }
-    return *traffic;
-}
-
 void
 SetLine(Link& link, int64_t rate, int64_t delay, int64_t overhead)
 {
@@ -87,8 +65,8 @@ QueueAt(int64_t place, int64_t number)
     if (number & QUEUE_OF_PORT)
         return At(place).Egress(number & ~int64_t(QUEUE_OF_PORT)).queue;
     if (number & QUEUE_OF_CLASS)
-        return TrafficAt(place, number & ~int64_t(QUEUE_OF_CLASS)).queue;
-    return LinkAt(place, number).queue;
+        return At(place).FindTraffic(number & ~int64_t(QUEUE_OF_CLASS)).queue;
+    return At(place).FindLink(number).queue;
 }
 
 /** Set the queue of a link (`number` below 65536), of a class (65536 + its number), or of a port to a host. */
@@ -144,7 +122,7 @@ int64_t
 lab_end(int64_t place, int64_t link, int64_t port)
 {
     return Guarded([&]() -> int64_t {
-        At(place).EndAt(LinkAt(place, link), port);
+        At(place).EndAt(At(place).FindLink(link), port);
         return 0;
     });
 }
@@ -168,11 +146,11 @@ lab_slot(int64_t place, int64_t number, int64_t duration, int64_t target, int64_
         rdcnlab::Slot slot;
         slot.duration = duration;
         slot.target = target;
-        slot.link = target < LINK_INGRESS ? &LinkAt(place, target) : nullptr;
+        slot.link = target < LINK_INGRESS ? &At(place).FindLink(target) : nullptr;
         slot.limitBytes = bytes;
         slot.limitPackets = packets;
         slot.ecn = ecn;
-        TrafficAt(place, number).slots.push_back(slot);
+        At(place).FindTraffic(number).slots.push_back(slot);
         return 0;
     });
 }
@@ -184,7 +162,7 @@ lab_rule(int64_t place, int64_t number, int64_t priority, int64_t port, int64_t 
     return Guarded([&]() -> int64_t {
         Rule rule;
         rule.priority = priority;
-        rule.traffic = &TrafficAt(place, number);
+        rule.traffic = &At(place).FindTraffic(number);
         rule.port = port;
         rule.protocol = protocol;
         rule.source = source;
@@ -210,7 +188,7 @@ int64_t
 lab_arrival(int64_t place, int64_t number, int64_t instant, int64_t length, int64_t ecn, int64_t dport)
 {
     return Guarded([&]() -> int64_t {
-        Link& link = LinkAt(place, number);
+        Link& link = At(place).FindLink(number);
         auto frame = new Frame;
         frame->length = length;
         frame->ecn = ecn;

@@ -6,6 +6,8 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
 namespace rdcnlab
 {
@@ -80,17 +82,21 @@ Switch::AddTraffic(uint16_t number)
     return m_timetables.Add(number, m_seed);
 }
 
-Traffic*
+Traffic&
 Switch::FindTraffic(uint16_t number)
 {
     return m_timetables.Find(number);
 }
 
-Link*
+Link&
 Switch::FindLink(uint16_t number)
 {
-    const auto found = m_links.find(number);
-    return found == m_links.end() ? nullptr : found->second.get();
+    const auto link = m_links.find(number);
+    if (link == m_links.end())
+    {
+        throw std::out_of_range("no link " + std::to_string(number));
+    }
+    return *link->second;
 }
 
 Pool*
@@ -141,7 +147,7 @@ Switch::Classify(uint16_t port, const Frame& frame)
     {
         return seen->second;
     }
-    Traffic* found = nullptr;
+    Traffic* traffic = nullptr;
     for (const Rule& rule : m_rules)
     {
         if ((rule.port < 0 || rule.port == port) && (!rule.protocol || rule.protocol == frame.protocol) &&
@@ -149,11 +155,11 @@ Switch::Classify(uint16_t port, const Frame& frame)
             (!rule.destination || rule.destination == frame.destination) &&
             (!rule.sport || rule.sport == frame.sport) && (!rule.dport || rule.dport == frame.dport))
         {
-            found = rule.traffic;
+            traffic = rule.traffic;
             break;
         }
     }
-    return known[ports] = found;
+    return known[ports] = traffic;
 }
 
 /** A frame has come to the end of its ingress link. */

@@ -46,8 +46,9 @@ class Switch
     /** Let a link inside the switch end at a port, instead of at the frame's own. */
     void EndAt(Link& link, uint16_t port);
     Traffic& AddTraffic(uint16_t number);
-    Traffic* FindTraffic(uint16_t number);
-    Link* FindLink(uint16_t number);
+    /** Return a class or a link that was added; raise std::out_of_range if there is none. */
+    Traffic& FindTraffic(uint16_t number);
+    Link& FindLink(uint16_t number);
     Pool* FindPool(uint32_t number);
     /** Add a rule; the lowest priority wins, among equals the oldest. */
     void AddRule(const Rule& rule);

@@ -6,6 +6,8 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
 namespace rdcnlab
 {
@@ -91,17 +93,17 @@ Timetables::Add(uint16_t number, uint64_t seed)
     return **m_all.insert(place, std::make_unique<Traffic>(number, seed));
 }
 
-Traffic*
+Traffic&
 Timetables::Find(uint16_t number)
 {
     for (auto& traffic : m_all)
     {
         if (traffic->number == number)
         {
-            return traffic.get();
+            return *traffic;
         }
     }
-    return nullptr;
+    throw std::out_of_range("no class " + std::to_string(number));
 }
 
 void

@@ -72,7 +72,7 @@ class Timetables
     explicit Timetables(std::function<void(Frame*, Nanoseconds)> bypass);
 
     Traffic& Add(uint16_t number, uint64_t seed);
-    Traffic* Find(uint16_t number);
+    Traffic& Find(uint16_t number);
     void Start(Nanoseconds epoch);
 
     /** Change all slots that end until now. */

@@ -283,17 +283,17 @@ Transfer::Read()
 Result
 Transfer::Outcome() const
 {
-    Result found = m_result;
+    Result result = m_result;
     if (m_sender)
     {
-        found.retransmits = m_sender->Retransmits();
-        found.timeouts = m_sender->Timeouts();
+        result.retransmits = m_sender->Retransmits();
+        result.timeouts = m_sender->Timeouts();
     }
     if (m_receiver)
     {
-        found.seen = m_receiver->Observed();
+        result.seen = m_receiver->Observed();
     }
-    return found;
+    return result;
 }
 
 } // namespace rdcnlab

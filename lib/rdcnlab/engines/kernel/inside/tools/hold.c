@@ -8,7 +8,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -43,18 +42,11 @@ static void *hold(void *unused)
 int hold_main(int argc, char **argv)
 {
 	int count = argc > 1 ? atoi(argv[1]) : 0;
-	pthread_attr_t attributes;
 
 	sem_init(&made, 0, 0);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, 64 << 10);
 	/* one after the other: namespaces draw random numbers when they are made */
 	for (int i = 0; i < count; i++) {
-		pthread_t thread;
-		int error = pthread_create(&thread, &attributes, hold, NULL);
-
-		if (error)
-			die("hold: thread %d: %s", i, strerror(error));
+		start_thread(hold, NULL, 64 << 10);
 		sem_wait(&made);
 		printf("%ld\n", made_id);
 	}

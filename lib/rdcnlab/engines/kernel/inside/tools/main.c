@@ -2,6 +2,7 @@
 /* rdcn-guest: picks the tool by its first argument, or init when it is PID 1. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,20 @@ void sleep_until_ns(uint64_t instant)
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 		;
+}
+
+void start_thread(void *(*run)(void *), void *argument, size_t stack)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int error;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, stack);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	error = pthread_create(&thread, &attributes, run, argument);
+	if (error)
+		die("thread: %s", strerror(error));
 }
 
 void write_file(const char *path, const char *text)

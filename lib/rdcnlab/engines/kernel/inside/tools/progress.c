@@ -88,8 +88,6 @@ void end_progress(uint64_t now)
 void start_progress(int directory, struct flow *flows, int count, uint64_t start)
 {
 	uint64_t many = count;
-	pthread_t thread;
-	int error;
 
 	noted.flows = flows;
 	noted.count = count;
@@ -102,8 +100,5 @@ void start_progress(int directory, struct flow *flows, int count, uint64_t start
 	if (!put(&many, sizeof(many)))
 		return;
 	memset(noted.row, 0xff, noted.size);	/* no page fault later */
-	error = pthread_create(&thread, NULL, note, NULL);
-	if (error)
-		die("traffic: the thread for progress: %s", strerror(error));
-	pthread_detach(thread);
+	start_thread(note, NULL, STACK);
 }

@@ -149,12 +149,18 @@ void give_up(struct flow *f, const char *what)
 	pthread_mutex_unlock(&lock);
 }
 
-static void end_of_thread(struct flow *f)
+/* Change how many threads are waited for. */
+static void count_running(int more)
 {
 	pthread_mutex_lock(&lock);
-	running -= !in_background(f);
+	running += more;
 	pthread_cond_signal(&change);
 	pthread_mutex_unlock(&lock);
+}
+
+static void end_of_thread(struct flow *f)
+{
+	count_running(-!in_background(f));
 }
 
 static void *run_source(void *argument)
@@ -177,26 +183,10 @@ static void *run_sink(void *argument)
 	return NULL;
 }
 
-void start_detached(void *(*run)(void *), struct flow *f)
+static void start_counted(void *(*end)(void *), struct flow *f)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
-	int error;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, 256 << 10);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	error = pthread_create(&thread, &attributes, run, f);
-	if (error)
-		die("traffic: flow %s: thread: %s", f ? f->name : "none", strerror(error));
-}
-
-static void start_thread(void *(*end)(void *), struct flow *f)
-{
-	pthread_mutex_lock(&lock);
-	running += !in_background(f);
-	pthread_mutex_unlock(&lock);
-	start_detached(end, f);
+	count_running(!in_background(f));
+	start_thread(end, f, STACK);
 }
 
 static void *run_loop(void *first)
@@ -214,10 +204,7 @@ static void *await_programs(void *unused)
 	(void)unused;
 	if (read(STDIN_FILENO, &byte, 1) < 0)
 		die("traffic: no word of the programs: %s", strerror(errno));
-	pthread_mutex_lock(&lock);
-	running--;
-	pthread_cond_signal(&change);
-	pthread_mutex_unlock(&lock);
+	count_running(-1);
 	return NULL;
 }
 
@@ -331,16 +318,14 @@ int traffic_main(int argc, char **argv)
 			looped = looped ? looped : &flows[i];
 			continue;
 		}
-		start_thread(run_sink, &flows[i]);
-		start_thread(run_source, &flows[i]);
+		start_counted(run_sink, &flows[i]);
+		start_counted(run_source, &flows[i]);
 	}
 	if (looped)
-		start_thread(run_loop, looped);
+		start_counted(run_loop, looped);
 	if (beside_programs) {
-		pthread_mutex_lock(&lock);
-		running++;
-		pthread_mutex_unlock(&lock);
-		start_detached(await_programs, NULL);
+		count_running(1);
+		start_thread(await_programs, NULL, STACK);
 	}
 	start_progress(result_directory, flows, flow_count, ready);
 	if (now_ns() >= ready)

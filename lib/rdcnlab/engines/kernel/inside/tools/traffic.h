@@ -92,9 +92,6 @@ extern unsigned int small;
 /* Go to the network of a process' host. */
 void enter(int pid);
 
-/* Begin a thread with a small stack, which nobody waits for. */
-void start_detached(void *(*run)(void *), struct flow *f);
-
 /* Note why a flow cannot go on: the call that failed, with errno. */
 void give_up(struct flow *f, const char *what);
 
