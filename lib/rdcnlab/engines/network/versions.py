@@ -20,7 +20,7 @@ HOLD_US = 1000
 
 def uses_nuftcp(scenario: Scenario) -> bool:
     """Return whether a flow has NUFTCP: then switches write versions, and receivers hold duplicate ACKs."""
-    return any(flow.cc == "nuftcp" for flow in scenario.flows)
+    return any(flow.control.reads_versions for flow in scenario.flows)
 
 
 def versions_of(network: Network, entry: Entry, switch: int) -> int:
@@ -28,8 +28,8 @@ def versions_of(network: Network, entry: Entry, switch: int) -> int:
 
     It writes them if its rule changes there and one of its flows has NUFTCP.
     """
-    way = entry.way
-    if len(entry.durations) < 2 or all(network.scenario.traffic[flow].cc != "nuftcp" for flow, _ in way.flows):
+    way, traffic = entry.way, network.scenario.traffic
+    if len(entry.durations) < 2 or not any(traffic[flow].control.reads_versions for flow, _ in way.flows):
         return NONE
     # the first whose rule changes, not the first of the way
     changes = [index for index in way.route.switches if index in way.steps and not way.steps[index].static]

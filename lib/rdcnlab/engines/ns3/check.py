@@ -11,17 +11,11 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import NS_PER_S, RATE, SIZE
 from rdcnlab.scenario import Link, Network, Port, Scenario, Transport, application
 from rdcnlab.scenario.application import payload
+from rdcnlab.scenario.congestion import CONTROLS
 from rdcnlab.scenario.line import Faulty
 
 #: Congestion controls by their names in scenarios, and their classes in ns-3.
-VARIANTS = {
-    "cubic": "ns3::TcpCubic",
-    "reno": "ns3::TcpLinuxReno",
-    "westwood": "ns3::TcpWestwoodPlus",
-    "bbr": "ns3::TcpBbr",
-    "dctcp": "ns3::TcpDctcp",
-    "nuftcp": "rdcnlab::Nuftcp",
-}
+VARIANTS = {name: control.ns3 for name, control in CONTROLS.items() if control.ns3 is not None}
 #: Settings of `Transport` that ns-3 follows.
 FOLLOWED = frozenset(
     {

@@ -17,7 +17,7 @@ from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
 from rdcnlab.engines.ns3.check import VARIANTS
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.scenario import Flow, Host, Scenario, Transport
-from rdcnlab.scenario.flow import NEED_ECN, TCP_HEADERS
+from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 #: Bytes of TCP's option for time stamps.
@@ -176,4 +176,4 @@ def interval_ns(scenario: Scenario, flow: Flow) -> int:
 
 def _uses_ecn(scenario: Scenario, flow: Flow) -> bool:
     asked = scenario.transport.ecn
-    return flow.cc in NEED_ECN if asked is None else asked
+    return flow.control.needs_ecn if asked is None else asked

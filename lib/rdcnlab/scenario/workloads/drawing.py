@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rdcnlab.fields.quantities import FieldError
-from rdcnlab.scenario import application
 from rdcnlab.scenario.draws import draw, poisson_process
 from rdcnlab.scenario.flow import Flow
+from rdcnlab.scenario.sends import Sends
 from rdcnlab.scenario.workloads.loads import mean_time
 from rdcnlab.scenario.workloads.pairs import Pair, Pairs, pairs_of, senders_of_incast
 from rdcnlab.scenario.workloads.sizes import FINE
@@ -87,8 +87,7 @@ def _flows(workload: Workload, network: Network, seed: int, limit: int) -> Itera
 
 def _common(workload: Workload) -> dict[str, object]:
     """Return the fields that all flows of a workload share."""
-    names = ("protocol", "cc", "path", "back", "initiator", "connect", *application.FIELDS)
-    shared = {name: getattr(workload, name) for name in names}
+    shared = {name: getattr(workload, name) for name in ("protocol", "cc", "path", *Sends.model_fields)}
     return {**shared, "workload": workload.name}
 
 

@@ -201,7 +201,7 @@ def managed_names() -> dict[str, str]:
 
 def _versions(flow: Flow) -> int:
     """Return how the class of a flow handles versions; see `rdcnlab.engines.network.versions`."""
-    return WRITE if flow.cc == "nuftcp" and len(flow.slots) > 1 else NONE
+    return WRITE if flow.control.reads_versions and len(flow.slots) > 1 else NONE
 
 
 def version_registers(number: int, versions: int) -> list[str]:
