@@ -46,7 +46,7 @@ def check(scenario: Scenario) -> None:
             _check_path(scenario, f"{where}.path", flow.path)
     seen: set[Hashable] = set()
     for flow in scenario.flows:
-        where = f"flows.{flow.name}" if flow.workload is None else f"workloads.{flow.workload}"
+        where = flow.where
         if flow.workload is not None:
             # flows of a workload between the same hosts differ in nothing that is checked here
             alike = (flow.workload, flow.src, flow.dst)
@@ -123,11 +123,10 @@ def _check_names(scenario: Scenario) -> None:
     if linux and taken:
         reason = f"your {taken[0]} has the name of one of Linux, which comes with {linux[0]}; give yours another name"
         raise FieldError("engine.algorithms", taken[0], "a name that Linux does not have", reason=reason)
-    for where, flow in enumerate(scenario.flows):
+    for flow in scenario.flows:
         if flow.cc is not None and flow.cc not in names:
             also = "" if own else "a C file of your own, which `engine: {algorithm: FILE.c}` names"
-            field = f"flows[{where}].cc" if flow.workload is None else f"workloads.{flow.workload}.cc"
-            raise FieldError.unknown(field, flow.cc, names, CC_NOUN, also=also)
+            raise FieldError.unknown(f"{flow.where}.cc", flow.cc, names, CC_NOUN, also=also)
 
 
 def _check_programs(scenario: Scenario) -> None:
@@ -227,9 +226,8 @@ def _check_readers(scenario: Scenario) -> None:
         lacks = "write no versions of rules into packets" if flow.control.reads_versions else ""
         lacks = "set no flags for reTCP" if flow.control.reads_flags else lacks
         if lacks:
-            where = f"flows.{flow.name}" if flow.workload is None else f"workloads.{flow.workload}"
             allowed = f"another one with network.optics, because racks that follow a routing {lacks}"
-            raise FieldError(f"{where}.cc", flow.cc, allowed)
+            raise FieldError(f"{flow.where}.cc", flow.cc, allowed)
     reader = next((flow.cc for flow in scenario.flows if flow.control.reads_versions), None)
     if reader is not None:
         if transport.tdtcp:

@@ -137,6 +137,11 @@ class Flow(Sends):
         return congestion.control(self.cc)
 
     @property
+    def where(self) -> str:
+        """The path in the scenario of what a user wrote: the flow, or the workload that drew it."""
+        return f"flows.{self.name}" if self.workload is None else f"workloads.{self.workload}"
+
+    @property
     def is_tcp(self) -> bool:
         """Whether the flow is TCP on the wire, in one connection or in several subflows."""
         return self.protocol in ("tcp", "mptcp")

@@ -47,18 +47,17 @@ def drawn(workloads: Sequence[Workload], network: Network, seed: int, limit: int
         A workload does not fit the network, or there are more than `MOST_FLOWS` flows.
     """
     flows: list[Flow] = []
-    for place, workload in enumerate(workloads):
+    for workload in workloads:
         try:
             flows += itertools.islice(_flows(workload, network, seed, limit), MOST_FLOWS - stated - len(flows) + 1)
         except FieldError as error:
-            raise FieldError(
-                f"workloads[{place}].{error.field}", error.value, error.allowed, reason=error.reason
-            ) from None
+            field = f"workloads.{workload.name}.{error.field}"
+            raise FieldError(field, error.value, error.allowed, reason=error.reason) from None
         if len(flows) + stated > MOST_FLOWS:
             reason = (
                 f"it draws more flows than the {MOST_FLOWS} that a scenario can have; set count, or a smaller until"
             )
-            raise FieldError(f"workloads[{place}]", workload.name, reason=reason)
+            raise FieldError(f"workloads.{workload.name}", workload.name, reason=reason)
     return tuple(flows)
 
 

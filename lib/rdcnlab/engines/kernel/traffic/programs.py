@@ -76,21 +76,21 @@ def identity(scenario: Scenario) -> dict[str, str]:
 def _programs(scenario: Scenario) -> list[str]:
     """Return the paths of the installed programs: those that are started, and the interpreters of scripts."""
     found = [path_of(program) for program in scenario.programs if own_file(program) is None]
-    for number, program in enumerate(scenario.programs):
+    for program in scenario.programs:
         script = own_file(program)
         if script is not None:
             file = next(file for file in program.files if file.name == script)
-            found += executables.interpreters(file.content(f"programs[{number}].run"))
+            found += executables.interpreters(file.content(f"programs.{program.name}.run"))
     return list(dict.fromkeys(found))
 
 
 def require(scenario: Scenario) -> None:
     """Raise RunError or InputError if an installed program is missing, or a file beside the scenario has changed."""
-    for number, program in enumerate(scenario.programs):
+    for program in scenario.programs:
         if own_file(program) is None:
             path_of(program)
         for file in program.files:
-            file.content(f"programs[{number}].files")
+            file.content(f"programs.{program.name}.files")
 
 
 def readable(scenario: Scenario) -> list[Path]:
@@ -100,11 +100,11 @@ def readable(scenario: Scenario) -> list[Path]:
 
 def place_files(scenario: Scenario, directory: Path) -> None:
     """Copy the files that the scenario gives to programs into a run's directory, where the guest finds them."""
-    for number, program in enumerate(scenario.programs):
+    for program in scenario.programs:
         for file in program.files:
             target = directory / "given" / program.host / file.name
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(file.content(f"programs[{number}].files"))
+            target.write_bytes(file.content(f"programs.{program.name}.files"))
 
 
 def settings(network: Network, *, here: bool) -> dict[str, Any]:
