@@ -74,7 +74,7 @@ def test_on_and_off_are_names_and_no_booleans(tmp_path: Path) -> None:
     path.write_text(made.dump())
     assert Scenario.load(path) == made
     path.write_text(path.read_text().replace("3 ms", "3"))
-    with pytest.raises(InputError, match=r"flows\[0\].off"):
+    with pytest.raises(InputError, match=r"flows\.f\.off"):
         Scenario.load(path)
 
 

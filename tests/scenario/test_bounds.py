@@ -42,11 +42,11 @@ def _switch(**fields: Any) -> dict[str, Any]:
 
 #: Every field that names a file: the end of the file's name, the field in the error, and the scenario.
 FIELDS: dict[str, tuple[str, str, Callable[[str], dict[str, Any]]]] = {
-    "arrivals": (".csv", "workloads[0].arrivals", lambda file: _workload(arrivals={"file": file})),
-    "matrix": (".csv", "workloads[0].matrix", lambda file: _workload(pattern="matrix", matrix=file)),
-    "sizes": (".csv", "workloads[0].sizes", lambda file: _workload(sizes=file)),
+    "arrivals": (".csv", "workloads.w.arrivals", lambda file: _workload(arrivals={"file": file})),
+    "matrix": (".csv", "workloads.w.matrix", lambda file: _workload(pattern="matrix", matrix=file)),
+    "sizes": (".csv", "workloads.w.sizes", lambda file: _workload(sizes=file)),
     "circuits": (".csv", "network.circuits", lambda file: {"network": {"fabric": "circuits", "circuits": file}}),
-    "trace": (".csv", "network.links[0].rate", lambda file: {
+    "trace": (".csv", "network.links.x.rate", lambda file: {
         "network": {**_TWO, "links": [{**_LINE, "rate": {"trace": file}}]},
     }),
     "P4 program": (".json", "switch.program", lambda file: _switch(kind="bmv2", program=file)),
@@ -59,7 +59,7 @@ FIELDS: dict[str, tuple[str, str, Callable[[str], dict[str, Any]]]] = {
     "own algorithms": (".c", "engine.algorithms[0]", lambda file: {
         "network": "aykurt", "engine": {"algorithms": [file]},
     }),
-    "replay": (".pcap", "flows[0].replay", lambda file: {
+    "replay": (".pcap", "flows.f.replay", lambda file: {
         "network": "aykurt",
         "flows": [{"name": "f", "protocol": "udp", "src": "s1", "dst": "r1", "path": "green", "replay": file}],
     }),
@@ -220,7 +220,7 @@ def test_the_lines_of_30_000_wrong_flows_are_found_within_5_s(tmp_path: Path) ->
     lines = [f"  - {{name: f{n}, size: 1 XB, src: s1, dst: r1, path: green}}" for n in range(30_000)]
     (tmp_path / "x.yaml").write_text("\n".join(["network: aykurt", "flows:", *lines]))
     begin = time.process_time()
-    with pytest.raises(InputError, match=r"x.yaml, line 3: flows\[0\].size: '1 XB' is not possible"):
+    with pytest.raises(InputError, match=r"x.yaml, line 3: flows\.f0\.size: '1 XB' is not possible"):
         Scenario.load(tmp_path / "x.yaml")
     # 1.8 MB of YAML, of which each character is read
     assert time.process_time() - begin < 8

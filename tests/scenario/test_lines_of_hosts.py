@@ -112,7 +112,7 @@ def test_one_switch_has_hosts_with_one_line() -> None:
             {"hosts": [{"name": "phone", "mptcp": {"endpoints": [{"line": "phone", "fullmesh": True}]}}]},
             "true, with fullmesh",
         ),
-        ({"hosts": [{"name": "phone", "mptcp": {"subflows": 9}}]}, "hosts[0].mptcp.subflows"),
+        ({"hosts": [{"name": "phone", "mptcp": {"subflows": 9}}]}, "hosts.phone.mptcp.subflows"),
     ],
 )  # fmt: skip
 def test_errors_name_the_field(fields: dict[str, Any], words: str) -> None:

@@ -43,13 +43,13 @@ def test_the_file_without_a_mistake_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "line", "words"),
     [
-        ("    size: 2 GiB", "    siez: 2 GiB", 5, ["flows[1].siez", "Did you mean 'size'?"]),
-        ("    size: 2 GiB", "    size: 2", 5, ["flows[1].size", "unit", "'2 GiB'"]),
-        ("    size: 2 GiB", "    size: '2'", 5, ["flows[1].size", "did you mean '2 GiB'?"]),
-        ("[50 ms, blue]", "[50 msec, blue]", 7, ["flows[1].path[0].duration", "did you mean '50 ms'?"]),
+        ("    size: 2 GiB", "    siez: 2 GiB", 5, ["flows.migrated.siez", "Did you mean 'size'?"]),
+        ("    size: 2 GiB", "    size: 2", 5, ["flows.migrated.size", "unit", "'2 GiB'"]),
+        ("    size: 2 GiB", "    size: '2'", 5, ["flows.migrated.size", "did you mean '2 GiB'?"]),
+        ("[50 ms, blue]", "[50 msec, blue]", 7, ["flows.migrated.path[0].duration", "did you mean '50 ms'?"]),
         ("path: green}", "path: green, src: s9}", 3, ["src", "no host 's9'", "s1, s2, r1, r2"]),
-        ("    cc: cubic", "    cc: cubik", 6, ["flows[1].cc", "no congestion control 'cubik'", "mean 'cubic'?"]),
-        ("    cc: cubic", "    cc: CUBIC", 6, ["flows[1].cc", "Did you mean 'cubic'?"]),
+        ("    cc: cubic", "    cc: cubik", 6, ["flows.migrated.cc", "no congestion control 'cubik'", "mean 'cubic'?"]),
+        ("    cc: cubic", "    cc: CUBIC", 6, ["flows.migrated.cc", "Did you mean 'cubic'?"]),
         ("aykurt", "aykrut", 1, ["no network 'aykrut'", "Did you mean 'aykurt'?"]),
         ("    cc: cubic", "   cc: cubic", 6, ["'cc: cubic'", "column"]),
         ("    cc: cubic", "\tcc: cubic", 6, ["tab", "spaces"]),
@@ -132,23 +132,23 @@ TURNING = "{fabric: rotornet, racks: 4}"
 FLOW = "name: f, src: h1, dst: h2, size: 1 kB"
 #: Files in which a field must have no value, each with the field, and words of the reason.
 LEFT_OUT = [
-    (f"network: {NET}\nworkloads: [{{{WORK}, arrivals: once, fan: 2}}]", "workloads[0].fan", "the pattern incast"),
+    (f"network: {NET}\nworkloads: [{{{WORK}, arrivals: once, fan: 2}}]", "workloads.w.fan", "the pattern incast"),
     (
         f"network: {NET}\nworkloads: [{{{WORK}, arrivals: once, stride: 2}}]",
-        "workloads[0].stride",
+        "workloads.w.stride",
         "the pattern stride",
     ),
     (
         f"network: {NET}\nworkloads: [{{{WORK}, arrivals: once, until: 1 s}}]",
-        "workloads[0].until",
+        "workloads.w.until",
         "with arrivals once",
     ),
     (
         f"network: {NET}\nworkloads: [{{{WORK}, arrivals: {{poisson: 1 ms, of: fabric}}}}]",
-        "workloads[0].arrivals.of",
+        "workloads.w.arrivals.of",
         "with poisson: it says what load is the load of",
     ),
-    (f"network: {NET}\nflows: [{{{FLOW}, workload: w}}]", "flows[0].workload", "only flows that a workload draws"),
+    (f"network: {NET}\nflows: [{{{FLOW}, workload: w}}]", "flows.f.workload", "only flows that a workload draws"),
     (
         f"network: {TURNING}\nflows: [{{{FLOW}, path: [[1 ms, rack1-rotor1], [1 ms, dark]]}}]",
         "flows.f.path",

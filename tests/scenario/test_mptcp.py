@@ -31,7 +31,7 @@ def test_text_gives_the_scenario_back(tmp_path: Path, isolation: str) -> None:
         ({"flows": [{**FLOW, "path": "packet"}]}, "flows.flow-1.path", "a link with"),
         ({"flows": [{**FLOW, "path": "bypass"}]}, "flows.flow-1.path", "2 to 8 networks"),
         ({"flows": [{**FLOW, "back": "bypass"}]}, "flows.flow-1.back", "a schedule with the networks of the path"),
-        ({"flows": [{**FLOW, "initiator": "dst"}]}, "flows[0].initiator", "src"),
+        ({"flows": [{**FLOW, "initiator": "dst"}]}, "flows.flow-1.initiator", "src"),
         ({"notify": None}, "notify", "given"),
         ({"mptcp": {"isolation": "some"}}, "mptcp.isolation", "'acks', 'all' or 'none'"),
         ({"network": {"schedules": "forward"}}, "network.schedules", ""),

@@ -40,7 +40,7 @@ def scenario(file: Path, cc: str = "mine", **engine: object) -> Scenario:
 
 def test_its_name_is_a_congestion_control_of_that_scenario_only(file: Path) -> None:
     assert scenario(file).flows[0].cc == "mine"
-    with pytest.raises(InputError, match=r"flows\[0\]\.cc: there is no .* 'mine'.* cubic, .*, yeah, or a C file"):
+    with pytest.raises(InputError, match=r"flows\.main\.cc: there is no .* 'mine'.* cubic, .*, yeah, or a C file"):
         Scenario.from_dict(TWO_FLOWS).with_(**{"flows.main.cc": "mine"})
     with pytest.raises(InputError, match=r"yeah, mine$"):
         scenario(file, "reno2")

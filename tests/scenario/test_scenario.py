@@ -101,7 +101,7 @@ def test_with_changes_by_name() -> None:
     assert BASE.with_(period=None).flows[1].path == "blue"
     assert BASE.with_(**{"flows.migrated.cc": "bbr"}).flows[1].cc == "bbr"
     assert BASE.with_(switch__ecn_threshold="5 kB").switch.ecn_threshold == 5000
-    assert BASE.with_(**{"network.links.green.buffer": "1 MB"}).network.links[0].buffer == Queue(bytes=10**6)
+    assert BASE.with_(**{"network.links.l.buffer": "1 MB"}).network.links[0].buffer == Queue(bytes=10**6)
     assert BASE.with_(seed=np.int64(7)).seed == 7
 
 
@@ -117,7 +117,7 @@ def _bursts(**changes: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("changes", "field", "allowed"),
     [
-        ({"cc": "vega"}, "flows[0].cc", "westwood"),
+        ({"cc": "vega"}, "flows.main.cc", "westwood"),
         ({"foo": 1}, "foo", "seed"),
         ({"switch.dusk": 1}, "switch.dusk", "dark"),
         ({"flows.other.cc": "bbr"}, "flows.other.cc", "main, migrated"),
@@ -126,13 +126,13 @@ def _bursts(**changes: object) -> dict[str, object]:
         ({"seed": "3"}, "seed", "whole number"),
         ({"seed": float("nan")}, "seed", "whole number"),
         ({"limit": object()}, "limit", "numbers"),
-        ({"period": "0 ms"}, "flows[1].path[0].duration", "from 1 us"),
-        ({"period": "1.5 ns"}, "flows[1].path[0].duration", "whole number"),
+        ({"period": "0 ms"}, "flows.migrated.path[0].duration", "from 1 us"),
+        ({"period": "1.5 ns"}, "flows.migrated.path[0].duration", "whole number"),
         ({"flows.main.path": "red"}, "flows.main.path", "green, blue, dark, bypass"),
         ({"flows.main.path": "dark"}, "flows.main.path", "not dark"),
-        ({"flows.main.path": []}, "flows[0].path", "at least 1 item"),
-        ({"flows.main.path": [["1 ms"]]}, "flows[0].path[0]", "[50 ms, blue]"),
-        ({"flows.main.path": [3]}, "flows[0].path[0]", "duration, link"),
+        ({"flows.main.path": []}, "flows.main.path", "at least 1 item"),
+        ({"flows.main.path": [["1 ms"]]}, "flows.main.path[0]", "[50 ms, blue]"),
+        ({"flows.main.path": [3]}, "flows.main.path[0]", "duration, link"),
         ({"flows.main.src": "s9"}, "flows.main.src", "s1, s2, r1, r2"),
         ({"flows.main.dst": "s1"}, "flows.main.dst", "another host"),
         ({"flows.main.start": "60 s"}, "flows.main.start", "limit"),
@@ -154,20 +154,20 @@ def _bursts(**changes: object) -> dict[str, object]:
         ({"network.hosts.s1.name": ""}, "network.hosts[0].name", "is empty"),
         ({"flows.main.name": "7th"}, "flows[0].name", "a letter followed by at most 31"),
         ({"quic.name": ""}, "quic.name", "1 to 32 letters"),
-        ({"network.links.green.pool": "p"}, "network.links[0].pool", "buffer is given"),
-        ({"network.hosts.s1.queue": "3"}, "network.hosts[0].queue", "1000 packets"),
+        ({"network.links.green.pool": "p"}, "network.links.green.pool", "buffer is given"),
+        ({"network.hosts.s1.queue": "3"}, "network.hosts.s1.queue", "1000 packets"),
         ({"transport.rmem": [3, 2, 1]}, "transport.rmem", "rising"),
         ({"transport.ecn": False, "cc": "dctcp"}, "transport.ecn", "auto"),
         ({"engine.hz": 60}, "engine.hz", "1000"),
-        ({"flows.main.protocol": "udp"}, "flows[0].cc", "no congestion control"),
-        ({"flows.main": _bursts(burst=0)}, "flows[0].burst", "from 1 to 65535"),
-        ({"flows.main": _bursts(interval=None)}, "flows[0].interval", "25 ms"),
+        ({"flows.main.protocol": "udp"}, "flows.main.cc", "no congestion control"),
+        ({"flows.main": _bursts(burst=0)}, "flows.main.burst", "from 1 to 65535"),
+        ({"flows.main": _bursts(interval=None)}, "flows.main.interval", "25 ms"),
         ({"flows.main": _bursts(packet="9100 B")}, "flows.main.packet", "mtu"),
-        ({"flows.main": _bursts(initiator="dst")}, "flows[0].initiator", "no connection"),
-        ({"flows.main": _bursts(burst=None, interval=None)}, "flows[0].rate", "10 Mb/s"),
-        ({"flows.main": _bursts(rate="1 Mb/s")}, "flows[0].burst", "with rate"),
-        ({"flows.main.burst": 3}, "flows[0].burst", "only udp"),
-        ({"flows.main.protocol": "quic", "cc": "dctcp"}, "flows[0].cc", "cubic, reno, bbr"),
+        ({"flows.main": _bursts(initiator="dst")}, "flows.main.initiator", "no connection"),
+        ({"flows.main": _bursts(burst=None, interval=None)}, "flows.main.rate", "10 Mb/s"),
+        ({"flows.main": _bursts(rate="1 Mb/s")}, "flows.main.burst", "with rate"),
+        ({"flows.main.burst": 3}, "flows.main.burst", "only udp"),
+        ({"flows.main.protocol": "quic", "cc": "dctcp"}, "flows.main.cc", "cubic, reno, bbr"),
         ({"flows.main.protocol": "quic", "network.mtu": "1000 B"}, "network.mtu", "1228 B"),
         ({"quic.client": "get {port} {host}"}, "quic.client", "{address}"),
         ({"quic.client": "get {port:>6}"}, "quic.client", "{address}"),
@@ -176,7 +176,7 @@ def _bursts(**changes: object) -> dict[str, object]:
         ({"quic.client": "{cc} {port}"}, "quic.client", "first word is the name of a program"),
         ({"quic.client": "get"}, "quic.client", "{port}"),
         ({"flows": []}, "flows", "at least 1 item"),
-        ({"flows": [{"name": "main"}]}, "flows[0].path", "no default"),
+        ({"flows": [{"name": "main"}]}, "flows.main.path", "no default"),
         ({"switch": {"colour": 1}}, "switch.colour", "kind, ecn_threshold, dark"),
     ],
 )
@@ -221,7 +221,7 @@ def test_period_without_a_timetable_is_refused() -> None:
 def test_files_want_units(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_text("network: aykurt\nflows: [{name: main, size: 100, path: green, start: 0}]\n")
-    with pytest.raises(InputError, match=r"flows\[0\]\.size: 100 is not possible; it must be a size with its unit"):
+    with pytest.raises(InputError, match=r"flows\.main\.size: 100 is not possible; it must be a size with its unit"):
         Scenario.load(path)
 
 
@@ -295,7 +295,7 @@ def test_a_buffer_that_is_neither_is_refused(buffer: Any, allowed: str) -> None:
     with pytest.raises(InputError) as error:
         Scenario.from_dict(_one_link(buffer), text=True)
     [problem] = error.value.problems
-    assert problem.field == "network.links[0].buffer"
+    assert problem.field == "network.links.l.buffer"
     assert allowed in problem.allowed
 
 

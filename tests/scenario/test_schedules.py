@@ -82,13 +82,13 @@ SCHEDULE = "network.schedules.forward"
         ({f"{SCHEDULE}.name": "packet"}, "network.schedules.packet.name", "no link"),
         ({f"{SCHEDULE}.name": "dark"}, "network.schedules[0].name", "other than"),
         ({f"{SCHEDULE}.slots": [["1 ms", "green"]]}, "network.schedules.forward.slots[0].link", "packet, circuit"),
-        ({f"{SCHEDULE}.slots": [["1 ms", "dark"]]}, "network.schedules[0].slots", "not dark"),
-        ({f"{SCHEDULE}.slots": [["1 ms", "bypass"]]}, "network.schedules[0].slots", "links and dark"),
-        ({f"{SCHEDULE}.queue": "0 packets"}, "network.schedules[0].queue.packets", "from 1"),
-        ({f"{SCHEDULE}.queue": None}, "network.schedules[0].ecn_threshold", "without a queue"),
+        ({f"{SCHEDULE}.slots": [["1 ms", "dark"]]}, "network.schedules.forward.slots", "not dark"),
+        ({f"{SCHEDULE}.slots": [["1 ms", "bypass"]]}, "network.schedules.forward.slots", "links and dark"),
+        ({f"{SCHEDULE}.queue": "0 packets"}, "network.schedules.forward.queue.packets", "from 1"),
+        ({f"{SCHEDULE}.queue": None}, "network.schedules.forward.ecn_threshold", "without a queue"),
         (
             {f"{SCHEDULE}.slots": [{"duration": "1 ms", "link": "packet", "tdn": 255}]},
-            "network.schedules[0].slots[0].tdn",
+            "network.schedules.forward.slots[0].tdn",
             "to 254",
         ),
         (

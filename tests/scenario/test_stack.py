@@ -159,9 +159,9 @@ def test_a_flows_settings_are_those_of_its_hosts() -> None:
         ({"flows": [{**FLOW, "transport": {"cubic_beta": 819}}]}, "flows.flow.transport.cubic_beta"),
         ({"flows": [{**FLOW, "transport": {"like": "4.4"}, "cc": "bbr"}]}, "flows.flow.cc"),
         ({"flows": [{**FLOW, "transport": {"ecn": False}, "cc": "dctcp"}]}, "flows.flow.transport.ecn"),
-        ({"flows": [{**FLOW, "transport": {"like": "3.0"}}]}, "flows[0].transport.like"),
-        ({"flows": [{**FLOW, "transport": {"sack": "h"}}]}, "flows[0].transport.sack"),
-        ({"flows": [{**FLOW, "protocol": "quic", "transport": {}}]}, "flows[0].transport"),
+        ({"flows": [{**FLOW, "transport": {"like": "3.0"}}]}, "flows.flow.transport.like"),
+        ({"flows": [{**FLOW, "transport": {"sack": "h"}}]}, "flows.flow.transport.sack"),
+        ({"flows": [{**FLOW, "protocol": "quic", "transport": {}}]}, "flows.flow.transport"),
     ],
 )
 def test_refusals_name_the_field(fields: dict[str, Any], named: str) -> None:

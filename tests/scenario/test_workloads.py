@@ -244,24 +244,24 @@ def test_a_scenario_without_workloads_has_no_trace_of_them(two_flows: Scenario) 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"sizes": "websearch"}, ["workloads[0].sizes", "no distribution 'websearch'", "mean 'web-search'?"]),
-        ({"sizes": "none.csv"}, ["workloads[0].sizes", "no file"]),
+        ({"sizes": "websearch"}, ["workloads.w.sizes", "no distribution 'websearch'", "mean 'web-search'?"]),
+        ({"sizes": "none.csv"}, ["workloads.w.sizes", "no file"]),
         ({"sizes": [["10 kB", "20 %"]]}, ["sizes", "last share is 100 %"]),
         ({"sizes": [["10 kB", "20 %"], ["9 kB", "100 %"]]}, ["sizes", "larger than the point before"]),
         ({"arrivals": "now"}, ["arrivals", "once"]),
         ({"arrivals": {}}, ["arrivals", "nothing says when"]),
         ({"arrivals": {"load": "50 %", "poisson": "1 ms"}}, ["load and poisson exclude each other"]),
-        ({"arrivals": {"load": "50 %", "of": "leaf1"}}, ["workloads[0].arrivals.of", "no link or host 'leaf1'"]),
+        ({"arrivals": {"load": "50 %", "of": "leaf1"}}, ["workloads.w.arrivals.of", "no link or host 'leaf1'"]),
         ({"arrivals": {"load": "50 %", "of": "h9"}, "hosts": "h[1-2]"}, ["arrivals.of", "not h9"]),
-        ({"arrivals": {"poisson": "1 us"}}, ["workloads[0]", str(MOST_FLOWS), "set count"]),
-        ({"hosts": ["h1", "h99"]}, ["workloads[0].hosts[1]", "no host 'h99'"]),
-        ({"hosts": ["h1", "h1"]}, ["workloads[0].hosts", "'h1' occurs twice"]),
-        ({"hosts": ["h1"]}, ["workloads[0].hosts", "at least two"]),
+        ({"arrivals": {"poisson": "1 us"}}, ["workloads.w", str(MOST_FLOWS), "set count"]),
+        ({"hosts": ["h1", "h99"]}, ["workloads.w.hosts[1]", "no host 'h99'"]),
+        ({"hosts": ["h1", "h1"]}, ["workloads.w.hosts", "'h1' occurs twice"]),
+        ({"hosts": ["h1"]}, ["workloads.w.hosts", "at least two"]),
         ({"pattern": "racks", "hosts": "h[1-4]"}, ["pattern", "one switch"]),
         ({"pattern": "incats"}, ["pattern", "mean 'incast'?"]),
         ({"fan": 3}, ["fan", "incast"]),
         ({"cc": "cubik"}, ["workloads", "no congestion control 'cubik'"]),
-        ({"siez": "1 kB"}, ["workloads[0].siez", "mean 'sizes'?"]),
+        ({"siez": "1 kB"}, ["workloads.w.siez", "mean 'sizes'?"]),
         ({"until": "1 ms", "start": "2 ms"}, ["until", "later than start"]),
     ],
 )
@@ -273,7 +273,7 @@ def test_a_mistake_is_named(fields: dict[str, Any], words: list[str]) -> None:
 
 def test_only_workloads_draw_flows(two_flows: Scenario) -> None:
     flow = {**two_flows.to_dict()["flows"][0], "workload": "w"}
-    with pytest.raises(InputError, match=r"flows\[0\]\.workload"):
+    with pytest.raises(InputError, match=r"flows\.main\.workload"):
         two_flows.with_(flows=[flow])
 
 

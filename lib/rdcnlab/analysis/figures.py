@@ -22,6 +22,7 @@ import pandas as pd
 
 from rdcnlab.analysis import tables
 from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario.congestion import CONTROLS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,16 +41,10 @@ class Look:
 
 
 LOOKS: dict[str, Look] = {
-    "cubic": Look("CUBIC", "#0072B2", "o"),
-    "reno": Look("Reno", "#E69F00", "s"),
-    "westwood": Look("Westwood", "#009E73", "^"),
-    "bbr": Look("BBR", "#D55E00", "D"),
-    "dctcp": Look("DCTCP", "#CC79A7", "v"),
+    **{name: Look(control.label, control.color, control.marker) for name, control in CONTROLS.items()},
     "tdtcp": Look("TDTCP", "#000000", "P"),
     "mptcp": Look("MPTCP", "#882255", "<"),
-    "retcp": Look("reTCP", "#56B4E9", "X"),
     "retcpdyn": Look("reTCPdyn", "#332288", ">"),
-    "nuftcp": Look("NUFTCP", "#999933", "h"),
     "main": Look("main flow", "#0072B2", "o"),
     "migrated": Look("migrated flow", "#D55E00", "D"),
     "bursts": Look("UDP bursts", "#009E73", "^"),

@@ -25,7 +25,7 @@ class Problem:
     Parameters
     ----------
     field : str
-        Path of the field, as in ``flows[1].cc``.
+        Path of the field, as in ``flows.main.cc``.
     value : str
         The given value, shortened.
     allowed : str

@@ -152,9 +152,9 @@ def files_below(directory: Path, pattern: str = "**/*") -> list[Path]:
         There are more files and directories than a scenario can mean (`Refused`), or the pattern is too long.
     """
     try:
-        found = list(itertools.islice(directory.glob(pattern), _MOST_ENTRIES + 1))
+        entries = list(itertools.islice(directory.glob(pattern), _MOST_ENTRIES + 1))
     except (ValueError, NotImplementedError, IndexError):  # no pattern
         return []
-    if len(found) > _MOST_ENTRIES:
+    if len(entries) > _MOST_ENTRIES:
         raise Refused(errno.EFBIG, f"the directory '{_short(directory)}' has more than {_MOST_ENTRIES} files")
-    return sorted(path for path in found if is_file(path))
+    return sorted(path for path in entries if is_file(path))

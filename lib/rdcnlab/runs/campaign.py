@@ -22,6 +22,7 @@ from rdcnlab.runs.store import Store, run_id
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.additions import additions
 from rdcnlab.scenario.cautions import cautions
+from rdcnlab.scenario.families import one_of_each
 from rdcnlab.system import limits
 from rdcnlab.system.progress import bar as progress_bar
 
@@ -180,8 +181,7 @@ def _said(run: Run) -> list[str]:
 def cautions_of(scenarios: Iterable[Scenario]) -> list[str]:
     """Return what is legal in scenarios and nearly always a mistake, each sentence once."""
     # scenarios that differ in the seed only share their family, and their cautions
-    alike = {id(scenario._family): scenario for scenario in scenarios}
-    return list(dict.fromkeys(str(caution) for scenario in alike.values() for caution in cautions(scenario)))
+    return list(dict.fromkeys(str(caution) for scenario in one_of_each(scenarios) for caution in cautions(scenario)))
 
 
 def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = None) -> list[Run | None]:

@@ -2,9 +2,10 @@
 """Scenarios, the input of a run: frozen, validated, with units and a canonical hash."""
 
 from rdcnlab.fields.quantities import canonical_json
+from rdcnlab.scenario.congestion import VARIANTS
 from rdcnlab.scenario.elements import Host, Link, Node, Pool, Port
 from rdcnlab.scenario.families import change_all
-from rdcnlab.scenario.flow import VARIANTS, Flow
+from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.identity import hash_of
 from rdcnlab.scenario.model import Scenario
 from rdcnlab.scenario.mptcp import Mptcp

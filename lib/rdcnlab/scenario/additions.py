@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rdcnlab.scenario.flow import LINUX_VARIANTS
+from rdcnlab.scenario.congestion import LINUX_VARIANTS
 from rdcnlab.scenario.own import OwnAlgorithm, OwnSources
 from rdcnlab.scenario.user_file import NamedFile
 

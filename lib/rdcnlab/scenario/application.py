@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from rdcnlab.fields.quantities import FieldError
-from rdcnlab.fields.units import DURATION, NS_PER_S
+from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.scenario.quic import QUIC_MTU
 
 if TYPE_CHECKING:
@@ -22,59 +22,6 @@ TIMESTAMPS = 12
 WRITE_NS = 100_000
 #: Fields of a flow or workload that say what its application does.
 FIELDS = ("rounds", "think", "rate", "on", "off", "after")
-
-
-class Sends(Protocol):
-    """A flow or a workload."""
-
-    @property
-    def rounds(self) -> int: ...  # noqa: D102
-    @property
-    def think(self) -> int: ...  # noqa: D102
-    @property
-    def rate(self) -> int | None: ...  # noqa: D102
-    @property
-    def on(self) -> int | None: ...  # noqa: D102
-    @property
-    def off(self) -> int | None: ...  # noqa: D102
-    @property
-    def after(self) -> str | None: ...  # noqa: D102
-    @property
-    def initiator(self) -> str: ...  # noqa: D102
-    @property
-    def connect(self) -> str: ...  # noqa: D102
-
-
-def completed(data: Any) -> Any:
-    """Return plain data of a flow or workload, in which a receiver that asks in rounds opens the connection."""
-    if isinstance(data, dict) and data.get("rounds", 1) != 1 and "initiator" not in data:
-        return {**data, "initiator": "dst"}
-    return data
-
-
-def check(sends: Sends, protocol: str = "tcp") -> None:
-    """Raise FieldError if fields of the application exclude each other, or the protocol has no such application."""
-    for field in FIELDS:
-        value = getattr(sends, field)
-        plain = {"rounds": 1, "think": 0}.get(field)
-        allowed = ("tcp",) if field in ("rounds", "think") else ("tcp", "udp")
-        if value != plain and protocol not in allowed:
-            raise FieldError.left_out(field, value, f"with {protocol}: only {' and '.join(allowed)} have this field")
-    if sends.rounds != 1:
-        if sends.initiator != "dst":
-            raise FieldError("initiator", sends.initiator, "dst, with rounds, because the receiver asks in each round")
-        for field in ("rate", "on", "off"):
-            if getattr(sends, field) is not None:
-                raise FieldError.left_out(field, getattr(sends, field), "with rounds: each answer is sent at once")
-    elif sends.think:
-        raise FieldError.left_out("think", DURATION.format(sends.think), "without rounds, between which it is")
-    for field, other in (("on", "off"), ("off", "on")):
-        if getattr(sends, field) is None and getattr(sends, other) is not None:
-            raise FieldError(field, None, f"a duration such as 10 ms, together with {other}")
-    if protocol == "udp" and sends.on is not None and sends.rate is None:
-        raise FieldError("rate", None, "a rate such as 10 Mb/s, with on and off, because udp itself has no rate")
-    if sends.after is not None and sends.connect != "start":
-        raise FieldError("connect", sends.connect, "start, with after: the connection opens when the other flow ended")
 
 
 def check_order(scenario: Scenario) -> None:

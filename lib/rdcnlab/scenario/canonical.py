@@ -8,6 +8,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from rdcnlab.fields.quantities import Frozen, canonical_fields, canonical_json, every_text, plain, plain_text
+from rdcnlab.scenario.families import Family
 from rdcnlab.scenario.identity import NO_SEED, hashed_text, without
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ class Canonical(Frozen):
             """See `Scenario`."""
 
     @functools.cached_property
-    def _family(self) -> dict[str, Any]:
+    def _family(self) -> Family:
         """What was computed for this scenario or for one that shares all its parts except the seed."""
-        return {}
+        return Family()
 
     @functools.cached_property
     def _every_field(self) -> dict[str, str]:
@@ -51,9 +52,9 @@ class Canonical(Frozen):
     @functools.cached_property
     def canonical(self) -> dict[str, Any]:
         """The result of `to_dict`, computed once for each part of the scenario; callers must not change it."""
-        if "canonical" not in self._family:
-            self._family["canonical"] = {name: plain(value) for name, value in self._canonical_fields().items()}
-        return {**self._family["canonical"], "seed": self.seed}
+        if self._family.canonical is None:
+            self._family.canonical = {name: plain(value) for name, value in self._canonical_fields().items()}
+        return {**self._family.canonical, "seed": self.seed}
 
     def _canonical_fields(self) -> dict[str, Any]:
         return {**canonical_fields(self), "flows": self.stated}
@@ -87,10 +88,9 @@ class Canonical(Frozen):
     @property
     def _around_seed(self) -> list[str]:
         """The text that is hashed before and after the seed; scenarios of many seeds share it."""
-        if "hashed text" not in self._family:
-            self._family["hashed text"] = self._hashed_text().split(f'"seed":{NO_SEED}')
-        parts: list[str] = self._family["hashed text"]
-        return parts
+        if self._family.around_seed is None:
+            self._family.around_seed = self._hashed_text().split(f'"seed":{NO_SEED}')
+        return self._family.around_seed
 
     def _hashed_text(self) -> str:
         """Return the text that `hash` is computed from, with a mark instead of the seed."""
@@ -102,8 +102,7 @@ class Canonical(Frozen):
     @property
     def _texts(self) -> dict[str, str]:
         """Canonical JSON of each field except network and seed; scenarios of other thresholds share it, too."""
-        if "texts" not in self._family:
+        if self._family.texts is None:
             fields = without(without(self._canonical_fields(), "network"), "seed")
-            self._family["texts"] = {name: plain_text(value) for name, value in fields.items()}
-        texts: dict[str, str] = self._family["texts"]
-        return texts
+            self._family.texts = {name: plain_text(value) for name, value in fields.items()}
+        return self._family.texts

@@ -115,14 +115,14 @@ def _interface(data: bytes, at: int, size: int, order: str) -> tuple[int, int, i
 
 
 def _options(data: bytes, at: int, end: int, order: str) -> dict[int, bytes]:
-    found = {}
+    options = {}
     while at + 4 <= end:
         code, size = struct.unpack_from(f"{order}HH", data, at)
         if not code:
             break
-        found[code] = data[at + 4 : at + 4 + size]
+        options[code] = data[at + 4 : at + 4 + size]
         at += 4 + (size + 3) // 4 * 4
-    return found
+    return options
 
 
 def ip_size(data: bytes, packet: Captured) -> int | None:

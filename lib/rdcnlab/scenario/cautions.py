@@ -11,7 +11,6 @@ from rdcnlab.scenario import bins, forwarding
 from rdcnlab.scenario.caution import Caution
 from rdcnlab.scenario.consistency import transport_field
 from rdcnlab.scenario.elements import Port
-from rdcnlab.scenario.flow import NEED_ECN
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME
 from rdcnlab.scenario.workloads.arrivals import UNCUT
@@ -72,7 +71,7 @@ def _no_marks(scenario: Scenario) -> Iterator[Caution]:
     """Find flows that need marks and get none; those of one congestion control are one caution."""
     flows: dict[str, list[Flow]] = {}
     for flow in scenario.flows:
-        if flow.cc in NEED_ECN and flow.is_tcp and not _is_marked(scenario, flow):
+        if flow.cc is not None and flow.control.needs_ecn and flow.is_tcp and not _is_marked(scenario, flow):
             flows.setdefault(flow.cc, []).append(flow)
     for cc, unmarked in flows.items():
         first = unmarked[0]
@@ -94,7 +93,7 @@ def _no_marks(scenario: Scenario) -> Iterator[Caution]:
 
 def _no_flags(scenario: Scenario) -> Iterator[Caution]:
     """Find that there are flows of reTCP, and ACKs of none of them ever carry its flag."""
-    backs = {flow.name: scenario.schedule(flow, back=True) for flow in scenario.flows if flow.cc == "retcp"}
+    backs = {flow.name: scenario.schedule(flow, back=True) for flow in scenario.flows if flow.control.reads_flags}
     scheduled = {name: back for name, back in backs.items() if back is not None}
     if not backs or any(back.echo is not None for back in scheduled.values()):
         return

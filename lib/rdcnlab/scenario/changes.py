@@ -75,8 +75,8 @@ def with_thresholds(base: Scenario, link: str, ecn_threshold: int | None, red: R
     plain_links = [*base.network._plain["links"]]
     plain_links[index] = other.model_dump(mode="json")
     copy.network.__dict__["_plain"] = {**base.network._plain, "links": plain_links}
-    copy._family["canonical"] = {**base.canonical, "network": copy.network._plain}
-    copy._family["texts"] = base._texts
+    copy._family.canonical = {**base.canonical, "network": copy.network._plain}
+    copy._family.texts = base._texts
     return copy
 
 

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from rdcnlab.fields.errors import WHOLE, InputError, Problem, shown
 from rdcnlab.fields.phrases import missing, nearest, unknown
 from rdcnlab.fields.quantities import ALLOWED, Described, FieldError
-from rdcnlab.scenario.timetable import PATH_TAGS
+from rdcnlab.scenario.places import Places
 
 #: Returns why a field is missing, as a sentence, by the field's location; None if it has nothing to add, and empty text
 #: if the field is missing only because of another problem.
@@ -37,7 +37,9 @@ _MOST_PROBLEMS = 100
 _NUMBERS = ("int_type", "float_type")
 
 
-def input_error(error: ValidationError, model: type[BaseModel], explain: Explain | None = None) -> InputError:
+def input_error(
+    error: ValidationError, model: type[BaseModel], explain: Explain | None = None, data: Any = None
+) -> InputError:
     """Return an `InputError` with the problems that a pydantic error contains.
 
     Parameters
@@ -48,8 +50,10 @@ def input_error(error: ValidationError, model: type[BaseModel], explain: Explain
         The model that was validated. If an unknown field was given, the message lists the fields of this model.
     explain : callable, optional
         Takes the location of a missing field and returns why it is missing. Fields with equal reasons are one problem.
+    data : object, optional
+        The plain data that were validated. Items of lists are named by their names in it; see `Places`.
     """
-    every = error.errors(include_url=False)
+    every, places = error.errors(include_url=False), Places(data)
     errors = every[:_MOST_PROBLEMS]
     outer = {details["loc"][:depth] for details in errors for depth in range(len(details["loc"]))}
     misspelt = {
@@ -64,7 +68,7 @@ def input_error(error: ValidationError, model: type[BaseModel], explain: Explain
         # the message on a misspelt field has the right name
         if details["loc"] in outer or (details["type"] == "missing" and details["loc"] in misspelt):
             continue
-        problem = _problem(details, model, explain)
+        problem = _problem(details, model, explain, places)
         # two fields of a part can lack a value for one reason, which is said once
         key = (details["loc"][:-1], problem.reason) if problem is not None and details["type"] == "missing" else None
         if problem is not None and key not in reasons:
@@ -74,17 +78,17 @@ def input_error(error: ValidationError, model: type[BaseModel], explain: Explain
     return InputError(*problems, more=len(every) - len(errors))
 
 
-def _problem(details: ErrorDetails, model: type[BaseModel], explain: Explain | None) -> Problem | None:
-    path = field_path(details["loc"]) or WHOLE
+def _problem(details: ErrorDetails, model: type[BaseModel], explain: Explain | None, places: Places) -> Problem | None:
     kind, context = details["type"], details.get("ctx") or {}
+    cause = context.get("error")
+    inner = cause.field if isinstance(cause, FieldError) else ""
+    path = places.text(details["loc"], inner) or WHOLE
     if kind == "extra_forbidden":
         return _unknown_field(path, details["loc"], model)
     if kind == "missing":
         return _missing(path, details["loc"], model, explain)
-    cause = context.get("error")
     if isinstance(cause, FieldError):
-        field = ".".join(part for part in (path if details["loc"] else "", cause.field) if part)
-        return Problem(field, shown(cause.value), cause.allowed, cause.reason)
+        return Problem(path, shown(cause.value), cause.allowed, cause.reason)
     value: Any = details["input"]
     if kind == "literal_error":
         names = _names(context["expected"])
@@ -166,7 +170,7 @@ def _length(context: dict[str, Any]) -> str:
 def not_text(data: Any) -> InputError:
     """Return the error of plain data with a text that has a half of a surrogate pair, which is no character."""
     place, text = next(_halves(data, ()), ((), ""))
-    return InputError.of(field_path(place) or WHOLE, text, _TEXT)
+    return InputError.of(Places().text(place) or WHOLE, text, _TEXT)
 
 
 def _halves(data: Any, place: tuple[int | str, ...]) -> Iterator[tuple[tuple[int | str, ...], str]]:
@@ -180,19 +184,6 @@ def _halves(data: Any, place: tuple[int | str, ...]) -> Iterator[tuple[tuple[int
         if isinstance(key, str):
             yield from _halves(key, place)
         yield from _halves(value, (*place, key))
-
-
-def field_path(location: Sequence[int | str]) -> str:
-    """Return a location as text such as ``flows[1].path[0].duration``."""
-    text = ""
-    previous: int | str = ""
-    for part in location:
-        if previous in ("path", "back") and part in PATH_TAGS:
-            previous = ""
-            continue
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-        previous = part
-    return text
 
 
 def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from rdcnlab.fields.quantities import FieldError, unique
 from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario import application, forwarding, older, program_checks
-from rdcnlab.scenario.flow import CC_NOUN, LINUX_VARIANTS, NEED_ECN, VARIANTS, Flow
+from rdcnlab.scenario.congestion import CC_NOUN, CONTROLS, LINUX_VARIANTS, VARIANTS
+from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS, MOST_WITH_SUBFLOWS
 from rdcnlab.scenario.quic import QUIC_MTU
 from rdcnlab.scenario.routes import NoWay
@@ -45,7 +46,7 @@ def check(scenario: Scenario) -> None:
             _check_path(scenario, f"{where}.path", flow.path)
     seen: set[Hashable] = set()
     for flow in scenario.flows:
-        where = f"flows.{flow.name}" if flow.workload is None else f"workloads.{flow.workload}"
+        where = flow.where
         if flow.workload is not None:
             # flows of a workload between the same hosts differ in nothing that is checked here
             alike = (flow.workload, flow.src, flow.dst)
@@ -81,13 +82,13 @@ def check(scenario: Scenario) -> None:
             raise FieldError("network.mtu", SIZE.format(scenario.network.mtu), allowed)
     _check_hosts(scenario)
     for flow in scenario.flows:
-        if flow.cc not in NEED_ECN:
+        if not flow.control.needs_ecn:
             continue
         for host in (flow.src, flow.dst):
             if scenario.transport_of(host).ecn is False:
                 allowed = f"true or auto, because without ECN {flow.cc} would silently be reno"
                 raise FieldError(transport_field(scenario, host) + ".ecn", False, allowed)
-    _check_nuftcp(scenario)
+    _check_readers(scenario)
     _check_like(scenario)
     _check_notify(scenario, hosts)
     links = [link.name for link in scenario.network.links]
@@ -122,11 +123,10 @@ def _check_names(scenario: Scenario) -> None:
     if linux and taken:
         reason = f"your {taken[0]} has the name of one of Linux, which comes with {linux[0]}; give yours another name"
         raise FieldError("engine.algorithms", taken[0], "a name that Linux does not have", reason=reason)
-    for where, flow in enumerate(scenario.flows):
+    for flow in scenario.flows:
         if flow.cc is not None and flow.cc not in names:
             also = "" if own else "a C file of your own, which `engine: {algorithm: FILE.c}` names"
-            field = f"flows[{where}].cc" if flow.workload is None else f"workloads.{flow.workload}.cc"
-            raise FieldError.unknown(field, flow.cc, names, CC_NOUN, also=also)
+            raise FieldError.unknown(f"{flow.where}.cc", flow.cc, names, CC_NOUN, also=also)
 
 
 def _check_programs(scenario: Scenario) -> None:
@@ -191,6 +191,10 @@ def _without_flows(scenario: Scenario, host: str) -> Transport:
     return next((own.transport for own in scenario.hosts if own.name == host and own.transport), scenario.transport)
 
 
+#: Fields of `Transport` that are parameters of the modules of congestion controls.
+_OF_MODULES = frozenset(name for control in CONTROLS.values() for name in control.parameters)
+
+
 def _check_own(shared: Transport, where: str, own: Transport | None) -> None:
     """Raise FieldError if settings of TCP of a host or a flow differ in what all hosts share."""
     for name in type(shared).model_fields if own else ():
@@ -198,7 +202,7 @@ def _check_own(shared: Transport, where: str, own: Transport | None) -> None:
         if value == usual:
             continue
         field = f"{where}.transport.{name}"
-        if name.startswith(("cubic_", "nuftcp_")) and name != "cubic_clock_ms":
+        if name in _OF_MODULES:
             raise FieldError(field, value, f"{usual}, as in transport: a parameter of a module holds for all hosts")
         if name.startswith(("tdtcp", "version_hold")):
             raise FieldError(field, value, f"{usual}, as in transport; a flow has a field tdtcp of its own")
@@ -215,23 +219,26 @@ def _check_like(scenario: Scenario) -> None:
             raise FieldError(f"flows.{flow.name}.cc", flow.cc, allowed)
 
 
-def _check_nuftcp(scenario: Scenario) -> None:
-    """Raise FieldError if NUFTCP has settings and no flow, or its flows have time-division networks."""
+def _check_readers(scenario: Scenario) -> None:
+    """Raise FieldError if switches do not write what a congestion control reads, or nothing reads what they write."""
     transport = scenario.transport
-    if scenario.network.optics is not None:
-        needs = {"nuftcp": "write no versions of rules into packets", "retcp": "set no flags for reTCP"}
-        for flow in scenario.flows:
-            if flow.cc in needs:
-                where = f"flows.{flow.name}" if flow.workload is None else f"workloads.{flow.workload}"
-                allowed = f"another one with network.optics, because racks that follow a routing {needs[flow.cc]}"
-                raise FieldError(f"{where}.cc", flow.cc, allowed)
-    if any(flow.cc == "nuftcp" for flow in scenario.flows):
+    for flow in scenario.flows if scenario.network.optics is not None else ():
+        lacks = "write no versions of rules into packets" if flow.control.reads_versions else ""
+        lacks = "set no flags for reTCP" if flow.control.reads_flags else lacks
+        if lacks:
+            allowed = f"another one with network.optics, because racks that follow a routing {lacks}"
+            raise FieldError(f"{flow.where}.cc", flow.cc, allowed)
+    reader = next((flow.cc for flow in scenario.flows if flow.control.reads_versions), None)
+    if reader is not None:
         if transport.tdtcp:
-            raise FieldError("transport.tdtcp", True, "false, with nuftcp, which averages over all networks")
+            raise FieldError("transport.tdtcp", True, f"false, with {reader}, which averages over all networks")
         return
-    for name, field in type(transport).model_fields.items():
-        if name.startswith(("nuftcp_", "version_hold")) and getattr(transport, name) != field.default:
-            raise FieldError.left_out(f"transport.{name}", getattr(transport, name), "without a flow with cc nuftcp")
+    for control in CONTROLS.values():
+        own = (*control.parameters, "version_hold_us", "version_hold_sack") if control.reads_versions else ()
+        for name in own:
+            if getattr(transport, name) != type(transport).model_fields[name].default:
+                why = f"without a flow with cc {control.name}"
+                raise FieldError.left_out(f"transport.{name}", getattr(transport, name), why)
 
 
 def _check_path(scenario: Scenario, where: str, path: Path) -> None:

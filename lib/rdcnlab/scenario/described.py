@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from rdcnlab.fields.quantities import ALLOWED, DEFAULT, UNIT, Frozen
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
 from rdcnlab.scenario import buffers
+from rdcnlab.scenario.congestion import LINUX_VARIANTS, VARIANTS
 from rdcnlab.scenario.fabrics import FABRICS
-from rdcnlab.scenario.flow import LINUX_VARIANTS, VARIANTS
 from rdcnlab.scenario.model import Scenario
 from rdcnlab.scenario.presets import presets
 

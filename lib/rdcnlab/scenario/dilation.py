@@ -71,9 +71,9 @@ def _dilated(scenario: Scenario, factor: int) -> Scenario:
     for aqm in [*(link.aqm for link in network.links), *(host.port.aqm for host in network.hosts)]:
         if aqm is not None:
             raise InputError.left_out("aqm", aqm.kind, "with time dilation, which knows no times of disciplines")
-    for place, flow in enumerate(scenario.flows):
+    for flow in scenario.flows:
         if flow.replay is not None:
-            raise InputError.left_out(f"flows[{place}].replay", flow.replay.path, "with time dilation")
+            raise InputError.left_out(f"{flow.where}.replay", flow.replay.path, "with time dilation")
     for path in (*_TIMES, *_MILLISECONDS):
         _change(data, path.split("."), lambda value: value * factor)
     for path in _RATES:

@@ -53,10 +53,10 @@ class Document:
         if node is not None and not isinstance(node, yaml.MappingNode):
             return node.start_mark.line + 1
         for number, name in _PART.findall(path):
-            found = self._entry(node, int(number) if number else name)
-            if found is None:
+            entry = self._entry(node, int(number) if number else name)
+            if entry is None:
                 break
-            mark, node = found
+            mark, node = entry
             line = mark.start_mark.line + 1
         return line
 
@@ -79,20 +79,20 @@ class Document:
 
 def _parts_of(node: yaml.SequenceNode) -> dict[int | str, yaml.Node]:
     """Return the items of a list by their places and names."""
-    found: dict[int | str, yaml.Node] = {}
+    nodes: dict[int | str, yaml.Node] = {}
     place = 0
     for item in node.value:
         # one item of a file may stand for several, as with the name h[1-6]
         name = _name(item)
         here = [""] if name is None else names(name)
         for part in (name, *here) if name is not None else ("",):
-            found.setdefault(part, item)
+            nodes.setdefault(part, item)
         for _ in here:
-            found[place] = item
+            nodes[place] = item
             place += 1
         if place > MOST_ITEMS:
             break
-    return found
+    return nodes
 
 
 def _name(node: yaml.Node) -> str | None:

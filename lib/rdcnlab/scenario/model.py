@@ -104,10 +104,10 @@ class Scenario(Canonical):
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
-        for place, flow in enumerate(self.flows):
+        for flow in self.flows:
             if flow.workload is not None:
                 why = "because only flows that a workload draws have one"
-                raise FieldError.left_out(f"flows[{place}].workload", flow.workload, why)
+                raise FieldError.left_out(f"flows.{flow.name}.workload", flow.workload, why)
         if self.workloads:
             flows = drawn(self.workloads, self.network, self.seed, self.limit, len(self.flows))
             # the model is frozen, and everything below sees flows only
@@ -308,7 +308,9 @@ class Scenario(Canonical):
             complete = with_defaults(data, text=text, directory=directory)
             return cls.model_validate(complete, context={TEXT: text, DIRECTORY: directory})
         except ValidationError as error:
-            raise input_error(error, cls, functools.partial(missing_in_flow, complete)) from None
+            # a file may leave the names of programs out, so that they say nothing to its reader
+            named = {name: value for name, value in (complete or {}).items() if name != "programs"}
+            raise input_error(error, cls, functools.partial(missing_in_flow, complete), named) from None
         except UnicodeEncodeError:  # pydantic encodes the texts of values and errors
             raise not_text(data) from None
         except RecursionError:

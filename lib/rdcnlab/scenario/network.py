@@ -185,7 +185,7 @@ class Network(Frozen):
         optical = {node.name for node in self.switches if node.optical}
         ends = {link.name: link.between for link in self.links if link.between is not None}
         inner = {name: [end for end in pair if end in optical] for name, pair in ends.items()}
-        uplinks = [name for name, found in inner.items() if len(found) == 1]
+        uplinks = [name for name, tops in inner.items() if len(tops) == 1]
         if self.schedules:
             raise FieldError.left_out("schedules", "given", "with optics, whose circuits decide for all flows")
         for place, slot in enumerate(optics.slots):

@@ -13,7 +13,8 @@ from pydantic import ValidationInfo, model_validator
 from rdcnlab.fields import input_file
 from rdcnlab.fields.files import is_there
 from rdcnlab.fields.quantities import FieldError, Frozen, Listed, text
-from rdcnlab.scenario.flow import NAME_ALLOWED, NAME_PATTERN, VARIANTS
+from rdcnlab.scenario.congestion import VARIANTS
+from rdcnlab.scenario.flow import NAME_ALLOWED, NAME_PATTERN
 from rdcnlab.scenario.user_file import DIRECTORY, NamedFile, UserFile, digest_of, from_path
 
 #: Most files of a congestion control.

@@ -106,19 +106,19 @@ class Program(Frozen):
         if "files" in data and not any(isinstance(item, str) for item in given):
             return data
         directory = FilePath((info.context or {}).get(DIRECTORY) or ".").absolute()
-        found = {path.relative_to(directory).as_posix(): path for path in _named(data["run"], directory)}
-        named = frozenset(found)
+        files = {path.relative_to(directory).as_posix(): path for path in _named(data["run"], directory)}
+        named = frozenset(files)
         for index, item in enumerate(given):
             if isinstance(item, str):
-                found |= {path.relative_to(directory).as_posix(): path for path in _listed(item, directory, index)}
-        if len(found) > MAX_FILES:
-            raise FieldError("files", len(found), f"at most {MAX_FILES} files")
-        size = sum(path.stat().st_size for path in found.values())
+                files |= {path.relative_to(directory).as_posix(): path for path in _listed(item, directory, index)}
+        if len(files) > MAX_FILES:
+            raise FieldError("files", len(files), f"at most {MAX_FILES} files")
+        size = sum(path.stat().st_size for path in files.values())
         if size > MOST_GIVEN:
             raise FieldError("files", f"{size} bytes", f"files of at most {MOST_GIVEN // 10**6} MB together")
         read = [
             {"path": str(path), "name": name, "sha256": digest_of(path, GIVEN, "run" if name in named else "files")}
-            for name, path in sorted(found.items())
+            for name, path in sorted(files.items())
         ]
         return {**data, "files": [*(item for item in given if not isinstance(item, str)), *read]}
 
@@ -180,15 +180,15 @@ def _listed(name: str, directory: FilePath, index: int) -> Iterator[FilePath]:
     whole = directory / name
     try:
         if is_there(whole) and whole.is_dir():
-            found = [path for path in files_below(whole) if "__pycache__" not in path.parts]
+            paths = [path for path in files_below(whole) if "__pycache__" not in path.parts]
         else:
-            found = [whole] if is_file(whole) else _matching(directory, name)
+            paths = [whole] if is_file(whole) else _matching(directory, name)
     except OSError as error:
         raise FieldError(f"files[{index}]", name, _FILES, reason=unreadable(whole, error)) from None
-    if not found:
+    if not paths:
         reason = unreadable(whole, _MISSING)
         raise FieldError(f"files[{index}]", name, _FILES, reason=reason)
-    yield from found
+    yield from paths
 
 
 def _matching(directory: FilePath, pattern: str) -> list[FilePath]:
@@ -235,15 +235,15 @@ def _expanded_item(item: Any, hosts: Sequence[str]) -> list[Any]:
     members = names(texts.get("host", ""))
     if "host" not in texts or members == [texts["host"]]:
         return [dict(item)]
-    found = []
+    parts = []
     for index, host in enumerate(members):
         part = {**item, "host": host}
         if "name" in texts:
             part["name"] = names(texts["name"])[index] if len(names(texts["name"])) == len(members) else texts["name"]
         if "run" in texts:
             part["run"] = _with_member(texts["run"], index, len(members), hosts)
-        found.append(part)
-    return found
+        parts.append(part)
+    return parts
 
 
 def _with_member(line: str, index: int, count: int, hosts: Sequence[str]) -> str:

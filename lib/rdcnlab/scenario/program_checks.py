@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from rdcnlab.fields.quantities import FieldError, unique
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import forwarding, program_traffic
-from rdcnlab.scenario.flow import CC_NOUN, LINUX_VARIANTS, VARIANTS, Flow
+from rdcnlab.scenario.congestion import CC_NOUN, LINUX_VARIANTS, VARIANTS
+from rdcnlab.scenario.flow import Flow
 
 if TYPE_CHECKING:
     from rdcnlab.scenario.model import Scenario

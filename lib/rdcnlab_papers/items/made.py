@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.families import one_of_each
 
 if TYPE_CHECKING:
     from rdcnlab_papers.items.item import Item
@@ -34,8 +35,7 @@ def once(item: Item, make: Callable[[], list[Scenario]]) -> list[Scenario]:
         scenarios = make()
         while _KEPT and sum(map(len, _KEPT.values())) + len(scenarios) > _MOST_KEPT:
             del _KEPT[next(iter(_KEPT))]
-    families = {id(scenario._family): scenario for scenario in scenarios}
-    if not any(scenario.user_files for scenario in families.values()):
+    if not any(scenario.user_files for scenario in one_of_each(scenarios)):
         _KEPT[key] = scenarios
     return [*scenarios]
 

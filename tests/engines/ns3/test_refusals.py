@@ -50,13 +50,13 @@ def scheduled(**changes: Any) -> dict[str, Any]:
 
 REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("switch.kind", {"switch": {"kind": "bmv2"}}),
-    ("flows[0].protocol", {"flows": flow(protocol="quic")}),
-    ("flows[0].protocol", {
+    ("flows.f.protocol", {"flows": flow(protocol="quic")}),
+    ("flows.f.protocol", {
         "network": scheduled(), "flows": flow(protocol="mptcp", path="pair", back="back"), "notify": {}
     }),
-    ("flows[0].cc", {"flows": flow(cc="retcp")}),
+    ("flows.f.cc", {"flows": flow(cc="retcp")}),
     ("notify", {"network": scheduled(), "flows": flow(path="pair"), "notify": {}}),
-    ("flows[0].tdtcp", {
+    ("flows.f.tdtcp", {
         "network": scheduled(), "flows": flow(path="pair", tdtcp=True), "notify": {}, "transport": {"tdtcp": True}
     }),
     ("transport.tdtcp", {

@@ -166,5 +166,5 @@ def test_a_hosts_own_queue_loses_what_arithmetic_says(run_guest: RunGuest) -> No
 def test_a_hosts_rate_cannot_change() -> None:
     host = {"name": "s", "rate": [["1 s", "1 Mb/s"], ["1 s", "2 Mb/s"]]}
     data = {"network": {"name": "n", "hosts": [host, {"name": "r", "rate": "1 Gb/s"}]}, "flows": []}
-    with pytest.raises(InputError, match=r"network\.hosts\[0\]\.rate: .* must be one rate, because the host's kernel"):
+    with pytest.raises(InputError, match=r"network\.hosts\.s\.rate: .* must be one rate, because the host's kernel"):
         Scenario.from_dict(data)

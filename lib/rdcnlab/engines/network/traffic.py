@@ -68,7 +68,7 @@ class Traffic:
     @functools.cached_property
     def uses_nuftcp(self) -> bool:
         """Whether a flow has NUFTCP: then switches write versions, and receivers hold duplicate ACKs."""
-        return any(flow.cc == "nuftcp" for flow in self.flows)
+        return any(flow.control.reads_versions for flow in self.flows)
 
     @functools.cached_property
     def is_udp_alone(self) -> bool:

@@ -22,8 +22,8 @@ def versions_of(network: Network, entry: Entry, switch: int) -> int:
 
     It writes them if its rule changes there and one of its flows has NUFTCP.
     """
-    way = entry.way
-    if len(entry.durations) < 2 or all(network.traffic.all[flow].cc != "nuftcp" for flow, _ in way.flows):
+    way, every = entry.way, network.traffic.all
+    if len(entry.durations) < 2 or not any(every[flow].control.reads_versions for flow, _ in way.flows):
         return NONE
     # the first whose rule changes, not the first of the way
     changes = [index for index in way.route.switches if index in way.steps and not way.steps[index].static]

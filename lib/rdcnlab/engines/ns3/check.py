@@ -8,19 +8,13 @@ from typing import Any
 
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import NS_PER_S, RATE, SIZE
-from rdcnlab.scenario import Link, Network, Port, Scenario, Transport, application
+from rdcnlab.scenario import Flow, Link, Network, Port, Scenario, Transport, application
 from rdcnlab.scenario.application import payload
+from rdcnlab.scenario.congestion import CONTROLS
 from rdcnlab.scenario.line import Faulty
 
 #: Congestion controls by their names in scenarios, and their classes in ns-3.
-VARIANTS = {
-    "cubic": "ns3::TcpCubic",
-    "reno": "ns3::TcpLinuxReno",
-    "westwood": "ns3::TcpWestwoodPlus",
-    "bbr": "ns3::TcpBbr",
-    "dctcp": "ns3::TcpDctcp",
-    "nuftcp": "rdcnlab::Nuftcp",
-}
+VARIANTS = {name: control.ns3 for name, control in CONTROLS.items() if control.ns3 is not None}
 #: Settings of `Transport` that ns-3 follows.
 FOLLOWED = frozenset(
     {
@@ -68,17 +62,17 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
         if schedule.echo is not None:
             why = "because ns-3 has no reTCP, which reads it"
             yield InputError.left_out(f"network.schedules.{schedule.name}.echo", "given", why)
-    for index, flow in enumerate(scenario.flows):
+    for flow in scenario.flows:
         if flow.protocol not in PROTOCOLS:
             allowed = f"{' or '.join(PROTOCOLS)}, because ns-3 has no {flow.protocol}"
-            yield InputError.of(f"flows[{index}].protocol", flow.protocol, allowed)
+            yield InputError.of(f"{flow.where}.protocol", flow.protocol, allowed)
         elif flow.cc is not None and flow.cc not in VARIANTS:
-            yield InputError.of(f"flows[{index}].cc", flow.cc, f"one of {', '.join(VARIANTS)}, with ns3")
-        yield from _application(scenario, index)
+            yield InputError.of(f"{flow.where}.cc", flow.cc, f"one of {', '.join(VARIANTS)}, with ns3")
+        yield from _application(scenario, flow)
         if flow.tdtcp:
-            yield InputError.of(f"flows[{index}].tdtcp", True, "false, because ns-3 has no TDTCP")
+            yield InputError.of(f"{flow.where}.tdtcp", True, "false, because ns-3 has no TDTCP")
         if flow.transport:
-            yield InputError.left_out(f"flows[{index}].transport", "given", "with ns3: all hosts are alike")
+            yield InputError.left_out(f"{flow.where}.transport", "given", "with ns3: all hosts are alike")
     if scenario.notify is not None:
         yield InputError.left_out("notify", "given", "because hosts of ns-3 know no time-division networks")
     if scenario.probes.discards:
@@ -93,27 +87,27 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
     yield from _settings(scenario.transport)
 
 
-def _application(scenario: Scenario, index: int) -> Iterator[InputError]:
-    flow = scenario.flows[index]
-    field = f"flows[{index}]" if flow.workload is None else f"workloads.{flow.workload}"
+def _application(scenario: Scenario, flow: Flow) -> Iterator[InputError]:
     for name in application.FIELDS:
         value = getattr(flow, name)
         if value not in (None, type(flow).model_fields[name].default) and not (
             name == "rate" and flow.protocol == "udp"
         ):
-            yield InputError.left_out(f"{field}.{name}", value, "with ns3, whose flows send at once what they have")
+            yield InputError.left_out(
+                f"{flow.where}.{name}", value, "with ns3, whose flows send at once what they have"
+            )
     if flow.protocol != "udp":
         return
     size = payload(flow, scenario.network.mtu)
     if flow.replay is not None:
-        yield InputError.left_out(f"{field}.replay", flow.replay.path, "with ns3, whose datagrams are of one size")
+        yield InputError.left_out(f"{flow.where}.replay", flow.replay.path, "with ns3, whose datagrams are of one size")
         return
     if flow.rate is not None and size * 8 * NS_PER_S % flow.rate:
         allowed = f"a rate at which a datagram of {size} B takes a whole number of ns, with ns3"
-        yield InputError.of(f"{field}.rate", RATE.format(flow.rate), allowed)
+        yield InputError.of(f"{flow.where}.rate", RATE.format(flow.rate), allowed)
     if scenario.total_B(flow) % size:
         allowed = f"a whole number of datagrams of {size} B, with ns3"
-        yield InputError.of(f"{field}.size", SIZE.format(flow.size), allowed)
+        yield InputError.of(f"{flow.where}.size", SIZE.format(flow.size), allowed)
 
 
 def _lines(network: Network) -> Iterator[InputError]:

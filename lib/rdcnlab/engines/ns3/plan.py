@@ -16,7 +16,7 @@ from rdcnlab.engines.network.versions import HOLD_US
 from rdcnlab.engines.ns3.check import VARIANTS
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.scenario import Flow, Host, Transport
-from rdcnlab.scenario.flow import NEED_ECN, TCP_HEADERS
+from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 #: Bytes of TCP's option for time stamps.
@@ -174,4 +174,4 @@ def interval_ns(traffic: Traffic, flow: Flow) -> int:
 
 def _uses_ecn(network: Network, flow: Flow) -> bool:
     asked = network.transport.ecn
-    return flow.cc in NEED_ECN if asked is None else asked
+    return flow.control.needs_ecn if asked is None else asked

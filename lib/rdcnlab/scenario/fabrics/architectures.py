@@ -33,11 +33,11 @@ class RotorNet(Turning):
     def days(self) -> list[list[Pair]]:
         """Return the circuits of each day; see `Turning`."""
         turns = list(matchings(self.racks))
-        found: list[list[Pair]] = [[] for _ in range(-(-len(turns) // self.uplinks))]
+        days: list[list[Pair]] = [[] for _ in range(-(-len(turns) // self.uplinks))]
         for turn, pairs in enumerate(turns):
             day, uplink = divmod(turn, self.uplinks)
-            found[day] += [((first, uplink), (second, uplink)) for first, second in pairs]
-        return found
+            days[day] += [((first, uplink), (second, uplink)) for first, second in pairs]
+        return days
 
 
 class Opera(Optical):
@@ -94,27 +94,27 @@ class Opera(Optical):
 
     def _instants(self, share: int) -> list[tuple[list[int], int]]:
         """Return, for each slice, which of its pairings every rotor shows, and which rotor turns at the slice's end."""
-        at, found = [0] * self.uplinks, []
+        at, instants = [0] * self.uplinks, []
         for number in range(share * self.uplinks):
             dark = number % self.uplinks
-            found.append((list(at), dark))
+            instants.append((list(at), dark))
             at[dark] += 1
-        return found
+        return instants
 
     def slots(self) -> list[Slot]:
         """Return the slots; see `Optical.slots`."""
         rotors = self._rotors()
         share = len(rotors[0])
-        found = []
+        slots = []
         for at, dark in self._instants(share):
             pairs = {
                 number: [((a, number), (b, number)) for a, b in rotors[number][turn % share]]
                 for number, turn in enumerate(at)
             }
-            found.append(Slot(self.slice - self.night, [pair for some in pairs.values() for pair in some]))
+            slots.append(Slot(self.slice - self.night, [pair for some in pairs.values() for pair in some]))
             lit = [pair for number, some in pairs.items() if number != dark for pair in some]
-            found.append(Slot(self.night, lit))
-        return found
+            slots.append(Slot(self.night, lit))
+        return slots
 
 
 class Sirius(Turning):
@@ -136,13 +136,13 @@ class Sirius(Turning):
 
     def days(self) -> list[list[Pair]]:
         """Return the circuits of each day; see `Turning`."""
-        found = []
+        days = []
         for first in range(1, self.racks, self.uplinks):
             steps = enumerate(range(first, min(first + self.uplinks, self.racks)))
-            found.append(
+            days.append(
                 [((n, uplink), ((n + step) % self.racks, uplink)) for uplink, step in steps for n in range(self.racks)]
             )
-        return found
+        return days
 
 
 class Shale(Turning):
@@ -182,13 +182,13 @@ class Shale(Turning):
 
     def days(self) -> list[list[Pair]]:
         """Return the circuits of each day; see `Turning`."""
-        side, found = self._side, []
+        side, days = self._side, []
         for step in range(1, side):
             for unit in (side**level for level in range(self.levels)):
                 digits = [rack // unit % side for rack in range(self.racks)]
                 others = [rack + ((digit + step) % side - digit) * unit for rack, digit in enumerate(digits)]
-                found.append([((rack, 0), (other, 0)) for rack, other in enumerate(others)])
-        return found
+                days.append([((rack, 0), (other, 0)) for rack, other in enumerate(others)])
+        return days
 
 
 class Expander(Optical):
@@ -264,7 +264,7 @@ class Jupiter(Optical):
         # a circuit joins the same uplink of both racks, so a pair needs an uplink that is free at both
         free = [set(range(self.uplinks)) for _ in range(self.racks)]
         count: dict[tuple[int, int], int] = {}
-        found: list[Pair] = []
+        pairings: list[Pair] = []
 
         def give(a: int, b: int) -> bool:
             common = free[a] & free[b]
@@ -274,7 +274,7 @@ class Jupiter(Optical):
             free[a].remove(uplink)
             free[b].remove(uplink)
             count[a, b] = count.get((a, b), 0) + 1
-            found.append(((a, uplink), (b, uplink)))
+            pairings.append(((a, uplink), (b, uplink)))
             return True
 
         for rack in range(self.racks if self.racks > 2 else 1):
@@ -290,7 +290,7 @@ class Jupiter(Optical):
                 pairs = [other for other in pairs if other != pair]
             else:
                 break
-        return found
+        return pairings
 
 
 def _connected(racks: int, turns: Sequence[Sequence[tuple[int, int]]]) -> bool:

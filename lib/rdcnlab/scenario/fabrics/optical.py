@@ -121,13 +121,13 @@ def _read(value: Any, info: ValidationInfo) -> Any:
         raise ValueError(f"{_ALLOWED} ({path}: {error if isinstance(error, csv.Error) else 'no text'})") from None
     if rows and [name.strip() for name in rows[0]] == list(_COLUMNS):
         del rows[0]
-    found = []
+    cells = []
     for number, row in enumerate(rows, 1):
         try:
-            found.append([int(cell) for cell in row])
+            cells.append([int(cell) for cell in row])
         except ValueError:
             raise ValueError(f"{_ALLOWED} ({path}, row {number}: {','.join(row)[:40]!r})") from None
-    return found
+    return cells
 
 
 Row = tuple[int, int, int, int, int]

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rdcnlab.fields.quantities import FieldError
-from rdcnlab.scenario import application
 from rdcnlab.scenario.draws import draw, poisson_process
 from rdcnlab.scenario.flow import Flow
+from rdcnlab.scenario.sends import Sends
 from rdcnlab.scenario.workloads.loads import mean_time
 from rdcnlab.scenario.workloads.pairs import Pair, Pairs, pairs_of, senders_of_incast
 from rdcnlab.scenario.workloads.sizes import FINE
@@ -47,18 +47,17 @@ def drawn(workloads: Sequence[Workload], network: Network, seed: int, limit: int
         A workload does not fit the network, or there are more than `MOST_FLOWS` flows.
     """
     flows: list[Flow] = []
-    for place, workload in enumerate(workloads):
+    for workload in workloads:
         try:
             flows += itertools.islice(_flows(workload, network, seed, limit), MOST_FLOWS - stated - len(flows) + 1)
         except FieldError as error:
-            raise FieldError(
-                f"workloads[{place}].{error.field}", error.value, error.allowed, reason=error.reason
-            ) from None
+            field = f"workloads.{workload.name}.{error.field}"
+            raise FieldError(field, error.value, error.allowed, reason=error.reason) from None
         if len(flows) + stated > MOST_FLOWS:
             reason = (
                 f"it draws more flows than the {MOST_FLOWS} that a scenario can have; set count, or a smaller until"
             )
-            raise FieldError(f"workloads[{place}]", workload.name, reason=reason)
+            raise FieldError(f"workloads.{workload.name}", workload.name, reason=reason)
     return tuple(flows)
 
 
@@ -87,8 +86,7 @@ def _flows(workload: Workload, network: Network, seed: int, limit: int) -> Itera
 
 def _common(workload: Workload) -> dict[str, object]:
     """Return the fields that all flows of a workload share."""
-    names = ("protocol", "cc", "path", "back", "initiator", "connect", *application.FIELDS)
-    shared = {name: getattr(workload, name) for name in names}
+    shared = {name: getattr(workload, name) for name in ("protocol", "cc", "path", *Sends.model_fields)}
     return {**shared, "workload": workload.name}
 
 

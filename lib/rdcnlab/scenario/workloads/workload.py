@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
@@ -15,18 +15,17 @@ from rdcnlab.fields.quantities import (
     HostName,
     Listed,
     PositiveSize,
-    Rate,
-    SlotDuration,
     name,
     omit_default,
     text,
     whole,
 )
 from rdcnlab.fields.units import DURATION
-from rdcnlab.scenario import application
-from rdcnlab.scenario.flow import CC_ALLOWED, CC_NOUN, MOST_ROUNDS, NAME_PATTERN, VARIANTS
+from rdcnlab.scenario.congestion import CC_NOUN, VARIANTS
+from rdcnlab.scenario.flow import CC_ALLOWED, NAME_PATTERN
 from rdcnlab.scenario.ranges import MOST_ITEMS, names
-from rdcnlab.scenario.timetable import BYPASS, ECMP, Path
+from rdcnlab.scenario.sends import Sends
+from rdcnlab.scenario.timetable import ECMP, Path
 from rdcnlab.scenario.user_file import DIRECTORY
 from rdcnlab.scenario.workloads.arrivals import ArrivalsField
 from rdcnlab.scenario.workloads.sizes import SizesField
@@ -59,12 +58,12 @@ def _read_hosts(value: Any) -> Any:
     given = [value] if isinstance(value, str) else value
     if not isinstance(given, list | tuple):
         return value
-    found: list[Any] = []
+    hosts: list[Any] = []
     for item in given:
-        found += names(item) if isinstance(item, str) else [item]
-        if len(found) > MOST_ITEMS:
+        hosts += names(item) if isinstance(item, str) else [item]
+        if len(hosts) > MOST_ITEMS:
             raise ValueError(f"at most {MOST_ITEMS} hosts")
-    return found
+    return hosts
 
 
 def _read_matrix(value: Any, info: ValidationInfo) -> Any:
@@ -83,7 +82,7 @@ def _demand(words: list[str], number: int, given: str) -> list[Any]:
     return [words[0], words[1], int(words[2])]
 
 
-class Workload(Frozen):
+class Workload(Sends):
     """Flows that the seed draws: who sends to whom, how much, and when. They are named ``NAME.1``, ``NAME.2`` ...
 
     Parameters
@@ -125,18 +124,14 @@ class Workload(Frozen):
         ``permutation`` or ``stride`` of which all flows start once.
     cc : str
         As in `Flow`.
-    path, back : str or tuple of Slot
+    path : str or tuple of Slot
         As in `Flow`; by default the shortest way.
-    initiator : {'src', 'dst'}
-        As in `Flow`.
-    connect : {'start', 'ahead'}
-        As in `Flow`. With ``ahead`` each end of a flow is a thread during the whole run, which takes memory.
-    rate, on, off, rounds, think : int
-        As in `Flow`, for each flow.
-    after : str or None
-        A flow, or a workload. `start`, `until` and all arrivals count from the end of that flow, or of all flows of
-        that workload.
     """
+
+    in_order: ClassVar[str] = (
+        "name pattern hosts to fan stride matrix sizes arrivals count start until at_most protocol cc path back "
+        "initiator connect rate on off rounds think after"
+    )
 
     name: Annotated[str, name(16, "_-", "letters, digits, _ or -", "")]
     pattern: Pattern = "random"
@@ -156,24 +151,10 @@ class Workload(Frozen):
     protocol: Annotated[Literal["tcp", "mptcp", "quic"], omit_default] = "tcp"
     cc: Annotated[str, text(NAME_PATTERN, CC_ALLOWED, VARIANTS, CC_NOUN)] = "cubic"
     path: Annotated[Path, omit_default] = ECMP
-    back: Annotated[Path, omit_default] = BYPASS
-    initiator: Annotated[Literal["src", "dst"], omit_default] = "src"
-    connect: Annotated[Literal["start", "ahead"], omit_default] = "start"
-    rate: Annotated[Rate | None, omit_default] = None
-    on: Annotated[SlotDuration | None, omit_default] = None
-    off: Annotated[SlotDuration | None, omit_default] = None
-    rounds: Annotated[Annotated[int, whole(1, MOST_ROUNDS)], omit_default] = 1
-    think: Annotated[Duration, omit_default] = 0
-    after: Annotated[str | None, omit_default] = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _what_others_imply(cls, data: Any) -> Any:
-        return application.completed(data)
 
     @model_validator(mode="after")
     def _as_its_pattern_needs(self) -> Workload:
-        application.check(self)
+        self.check_application()
         only = {"to": "incast", "fan": "incast", "matrix": "matrix"}
         for field, pattern in only.items():
             if getattr(self, field) not in (None, ()) and self.pattern != pattern:

@@ -18,7 +18,7 @@ from rdcnlab.engines.kernel.build import kept
 from rdcnlab.engines.kernel.build.tree import STEPS, Jail, Tree
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario.additions import Additions
-from rdcnlab.scenario.flow import LINUX_VARIANTS
+from rdcnlab.scenario.congestion import LINUX_VARIANTS
 from rdcnlab.scenario.own import OwnAlgorithm
 
 #: Changed if the same file would be built in another way; part of a build's identity.

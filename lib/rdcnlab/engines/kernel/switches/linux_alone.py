@@ -27,9 +27,9 @@ class LinuxAlone(Kind):
         """Raise InputError if the scenario asks for something that a bridge cannot do; see `Kind`."""
         own_lines.check_unscheduled(network)
         own_lines.check_plain(network, self.name)
-        for number, flow in enumerate(network.traffic.flows):
+        for flow in network.traffic.flows:
             if flow.path != BYPASS:
-                raise InputError.of(f"flows[{number}].path", flow.path, "bypass, with a Linux bridge as switch")
+                raise InputError.of(f"{flow.where}.path", flow.path, "bypass, with a Linux bridge as switch")
 
     def device(self, network: Network, switch: int) -> dict[str, Any]:
         """Return each host's line and its queue; the receiver's line has the delay of both cables; see `Kind`."""

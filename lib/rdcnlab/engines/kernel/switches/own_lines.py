@@ -14,12 +14,12 @@ def check_unscheduled(network: Network) -> None:
     if network.notify is not None:
         why = "because only a switch of kind ocs announces changes, not another switch"
         raise InputError.left_out("notify", "given", why)
-    for index, flow in enumerate(network.traffic.flows):
+    for flow in network.traffic.flows:
         for field in ("path", "back"):
             path = getattr(flow, field)
             if path in names or (field == "back" and path != BYPASS):
                 allowed = f"{'bypass' if field == 'back' else 'no schedule'}, with another switch than ocs"
-                raise InputError.of(f"flows[{index}].{field}", str(path), allowed)
+                raise InputError.of(f"{flow.where}.{field}", str(path), allowed)
 
 
 def check_plain(network: Network, kind: str) -> None:

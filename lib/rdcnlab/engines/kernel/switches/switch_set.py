@@ -52,11 +52,11 @@ class Switches:
 
     def check(self) -> None:
         """Raise InputError if a switch cannot do what the scenario asks of it."""
-        for index, flow in enumerate(self.network.traffic.flows):
+        for flow in self.network.traffic.flows:
             silent = [kind.name for kind in self.kinds if not kind.writes_versions]
-            if flow.cc == "nuftcp" and silent:
+            if flow.control.reads_versions and silent:
                 allowed = f"another one, because a switch of kind {silent[0]} writes no versions into packets; ocs does"
-                raise InputError.of(f"flows[{index}].cc", flow.cc, allowed)
+                raise InputError.of(f"{flow.where}.cc", flow.cc, allowed)
         for node, kind in zip(self.network.nodes, self.at, strict=True):
             if node.optical and kind.name != "ocs":
                 raise InputError.of(f"network.switches.{node.name}.kind", kind.name, "ocs, because it is optical")

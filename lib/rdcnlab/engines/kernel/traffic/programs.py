@@ -75,21 +75,21 @@ def identity(programs: Sequence[Program]) -> dict[str, str]:
 def _programs(programs: Sequence[Program]) -> list[str]:
     """Return the paths of the installed programs: those that are started, and the interpreters of scripts."""
     paths = [path_of(program) for program in programs if own_file(program) is None]
-    for number, program in enumerate(programs):
+    for program in programs:
         script = own_file(program)
         if script is not None:
             file = next(file for file in program.files if file.name == script)
-            paths += executables.interpreters(file.content(f"programs[{number}].run"))
+            paths += executables.interpreters(file.content(f"programs.{program.name}.run"))
     return list(dict.fromkeys(paths))
 
 
 def require(programs: Sequence[Program]) -> None:
     """Raise RunError or InputError if an installed program is missing, or a file beside the scenario has changed."""
-    for number, program in enumerate(programs):
+    for program in programs:
         if own_file(program) is None:
             path_of(program)
         for file in program.files:
-            file.content(f"programs[{number}].files")
+            file.content(f"programs.{program.name}.files")
 
 
 def readable(programs: Sequence[Program]) -> list[Path]:
@@ -99,11 +99,11 @@ def readable(programs: Sequence[Program]) -> list[Path]:
 
 def place_files(programs: Sequence[Program], directory: Path) -> None:
     """Copy the files that the scenario gives to programs into a run's directory, where the guest finds them."""
-    for number, program in enumerate(programs):
+    for program in programs:
         for file in program.files:
             target = directory / "given" / program.host / file.name
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(file.content(f"programs[{number}].files"))
+            target.write_bytes(file.content(f"programs.{program.name}.files"))
 
 
 def settings(network: Network, *, here: bool) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def ready_ns(traffic: Traffic) -> int:
 def check(traffic: Traffic) -> None:
     """Raise InputError if another flow would use the one port that a client of QUIC has on its host."""
     clients: dict[str, str] = {}
-    for number, flow in enumerate(traffic.flows):
+    for flow in traffic.flows:
         if flow.protocol != "quic":
             continue
         if flow.dst in clients:
@@ -48,16 +48,16 @@ def check(traffic: Traffic) -> None:
                 "because switches know the flow by the one port that its client program uses there"
             )
             if flow.workload is None:
-                field, allowed = f"flows[{number}].dst", f"another host than that of {clients[flow.dst]}, with quic"
+                field, allowed = f"{flow.where}.dst", f"another host than that of {clients[flow.dst]}, with quic"
             else:
-                field, allowed = f"workloads.{flow.workload}", "a permutation or stride, with arrivals: once"
+                field, allowed = flow.where, "a permutation or stride, with arrivals: once"
                 reason += f"; {allowed}, has one flow for each host"
             raise InputError.of(field, flow.dst, allowed, reason=reason)
         clients[flow.dst] = flow.name
-    for number, flow in enumerate(traffic.flows):
+    for flow in traffic.flows:
         if flow.is_tcp and flow.initiator == "src" and flow.src in clients:
             allowed = f"a host that does not receive over quic, as it does {clients[flow.src]}"
-            raise InputError.of(f"flows[{number}].src", flow.src, allowed)
+            raise InputError.of(f"{flow.where}.src", flow.src, allowed)
 
 
 def program(network: Network, role: str) -> str:

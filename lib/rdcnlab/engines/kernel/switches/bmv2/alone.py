@@ -28,9 +28,9 @@ class Bmv2Alone(Bmv2):
 
     def check(self, network: Network, switch: int) -> None:  # noqa: ARG002
         """Raise InputError if the scenario asks for something that this switch cannot do; see `Kind`."""
-        for index, flow in enumerate(network.traffic.flows):
+        for flow in network.traffic.flows:
             if flow.protocol != "tcp":
-                raise InputError.of(f"flows[{index}].protocol", flow.protocol, "tcp, with bmv2 as switch")
+                raise InputError.of(f"{flow.where}.protocol", flow.protocol, "tcp, with bmv2 as switch")
         own_lines.check_unscheduled(network)
 
     def device(self, network: Network, switch: int) -> dict[str, Any]:

@@ -161,14 +161,14 @@ def check(network: Network) -> None:
         if link.rate > MAX_RATE:
             allowed = f"at most {MAX_RATE} bit/s with a P4 switch"
             raise InputError.of(f"network.links.{link.name}.rate", link.rate, allowed)
-    for number, flow in enumerate(flows):
+    for flow in flows:
         for slot in flow.slots:
             if slot.duration % US:
                 allowed = "whole microseconds with a P4 switch, which has no finer clock"
-                raise InputError.of(f"flows[{number}].path", f"{slot.duration} ns", allowed)
+                raise InputError.of(f"{flow.where}.path", f"{slot.duration} ns", allowed)
         if settings.program is None and _versions(flow):
             durations, targets = zip(*((slot.duration, slot.link) for slot in flow.slots), strict=True)
-            check_countable(f"flows[{number}].path", durations, targets, DARK)
+            check_countable(f"{flow.where}.path", durations, targets, DARK)
 
 
 def _action(target: str, numbers: dict[str, int]) -> list[str]:
@@ -202,7 +202,7 @@ def managed_names() -> dict[str, str]:
 
 def _versions(flow: Flow) -> int:
     """Return how the class of a flow handles versions; see `rdcnlab.engines.network.versions`."""
-    return WRITE if flow.cc == "nuftcp" and len(flow.slots) > 1 else NONE
+    return WRITE if flow.control.reads_versions and len(flow.slots) > 1 else NONE
 
 
 def version_registers(number: int, versions: int) -> list[str]:
