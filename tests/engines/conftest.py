@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import sys
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from rdcnlab.engines.ns3 import build as ns3_build
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.digest import digests
 from rdcnlab.scenario import Scenario
-from tests.conftest import all_cores
+from tests.conftest import Shared, all_cores
 
 
 @dataclass
@@ -35,6 +36,7 @@ class Seen:
 
 
 RunGuest = Callable[..., Seen]
+SharedRun = Callable[[Scenario], Seen]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -106,6 +108,23 @@ def run_guest(kernel: build.Kernel, tmp_path_factory: pytest.TempPathFactory) ->
             ledger.table(network, directory)
         answers = json.loads((directory / "commands.json").read_text())
         return Seen({n: t.to_pandas() for n, t in tables.items()}, str(digests(tables)), answers, directory, report)
+
+    return run
+
+
+@pytest.fixture
+def shared_run(run_guest: RunGuest, shared: Shared) -> SharedRun:
+    """Return the run of a scenario that several tests look at, or compare others with; it is made once for all workers.
+
+    A test whose subject is a run of its own, or whose surroundings differ, uses `run_guest`.
+    """
+
+    def run(scenario: Scenario) -> Seen:
+        def fill(folder: Path) -> None:
+            (folder / "seen").write_bytes(pickle.dumps(run_guest(scenario)))
+
+        seen: Seen = pickle.loads((shared(f"run-{scenario.hash}", fill) / "seen").read_bytes())
+        return seen
 
     return run
 

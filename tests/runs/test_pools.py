@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -107,7 +108,7 @@ def test_a_message_that_was_changed_on_the_way_is_refused(stores: tuple[Store, S
     there, here = stores
     sent = put(there, two_flows)
     other = put(there, two_flows.with_(seed=1))
-    mixed = {**sent, "tables": {**sent["tables"], "flows": other["tables"]["flows"]}}
+    mixed = dataclasses.replace(sent, tables={**sent.tables, "flows": other.tables["flows"]})
     with pytest.raises(RunError, match="not those that it made"):
         run_message.store_run(mixed, two_flows, "fa4e", here)
     assert not list(here)

@@ -51,8 +51,8 @@ def host(line: str, cell: str, names: Mapping[str, Any]) -> str:
         at_ns = DURATION.parse(given.at)
     except ValueError as error:
         raise InputError.of("at", given.at, str(error)) from None
-    found = names.get(given.scenario)
-    scenario = found if isinstance(found, Scenario) else Scenario.load(given.scenario)
+    value = names.get(given.scenario)
+    scenario = value if isinstance(value, Scenario) else Scenario.load(given.scenario)
     lines = iter([text.strip() for text in cell.splitlines() if text.strip()])
     shown: list[str] = []
 

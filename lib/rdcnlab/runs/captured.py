@@ -75,24 +75,26 @@ def table(scenario: Scenario, host: str, file: Callable[[str], Path]) -> pd.Data
 def _number(heads: NDArray[np.uint8], at: int, size: int) -> NDArray[np.int64]:
     """Return a number of the header of each packet, of `size` bytes from `at` on."""
     factors = 256 ** np.arange(size, dtype=np.int64)[::-1]
-    found: NDArray[np.int64] = heads[:, at : at + size].astype(np.int64) @ factors
-    return found
+    numbers: NDArray[np.int64] = heads[:, at : at + size].astype(np.int64) @ factors
+    return numbers
 
 
 def _of_ip(scenario: Scenario, heads: NDArray[np.uint8]) -> dict[str, Any]:
     network = compile_network(scenario)
     names = {station.ip: station.name for station in network.stations.values()}
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for name, at in (("src", 12), ("dst", 16)):
         numbers = pd.Series(_number(heads, _ETHERNET + at, 4))
         texts = {number: ".".join(map(str, int(number).to_bytes(4, "big"))) for number in numbers.unique()}
-        found[name] = numbers.map({number: names.get(text, text) for number, text in texts.items()})
+        columns[name] = numbers.map({number: names.get(text, text) for number, text in texts.items()})
     protocols = pd.Series(heads[:, _ETHERNET + 9])
-    found["protocol"] = protocols.map({number: {6: "tcp", 17: "udp"}.get(number, str(number)) for number in range(256)})
-    found["ttl"] = heads[:, _ETHERNET + 8].astype(np.int64)
-    found["ip_id"] = _number(heads, _ETHERNET + 4, 2)
-    found["ecn"] = np.array(_ECN, dtype=object)[heads[:, _ETHERNET + 1] & 3]
-    return found
+    columns["protocol"] = protocols.map(
+        {number: {6: "tcp", 17: "udp"}.get(number, str(number)) for number in range(256)}
+    )
+    columns["ttl"] = heads[:, _ETHERNET + 8].astype(np.int64)
+    columns["ip_id"] = _number(heads, _ETHERNET + 4, 2)
+    columns["ecn"] = np.array(_ECN, dtype=object)[heads[:, _ETHERNET + 1] & 3]
+    return columns
 
 
 def _of_ports(scenario: Scenario, heads: NDArray[np.uint8]) -> dict[str, Any]:
@@ -116,10 +118,10 @@ def _of_tcp(heads: NDArray[np.uint8]) -> dict[str, Any]:
     # in a SYN the time stamps come behind the MSS and SACK
     early = tcp & (heads[:, at + 26 : at + 28] == np.frombuffer(_STAMPS[2:], np.uint8)).all(axis=1)
     numbers = {"seq": (4, 4, tcp), "ack": (8, 4, tcp & (heads[:, at + 13] & 16 > 0)), "window": (14, 2, tcp)}
-    found: dict[str, Any] = {"flags": pd.Series(flags).where(tcp)}
+    columns: dict[str, Any] = {"flags": pd.Series(flags).where(tcp)}
     for name, (place, size, there) in numbers.items():
-        found[name] = pd.Series(_number(heads, at + place, size), dtype="Int64").where(there)
+        columns[name] = pd.Series(_number(heads, at + place, size), dtype="Int64").where(there)
     for name, place in (("ts_val", 0), ("ts_ecr", 4)):
         value = np.where(stamped, _number(heads, at + 24 + place, 4), _number(heads, at + 28 + place, 4))
-        found[name] = pd.Series(value, dtype="Int64").where(stamped | early)
-    return found
+        columns[name] = pd.Series(value, dtype="Int64").where(stamped | early)
+    return columns

@@ -73,11 +73,11 @@ def _differences(root: Path) -> Iterator[RunError]:
     except Damaged as damage:
         yield _error(root, damage)
         return
-    found = {_name(root, path) for path in _files(root)}
+    present = {_name(root, path) for path in _files(root)}
     for name in sorted(listed):
         if not (root / name).is_file():
             yield _error(root, Damaged(root / name, "is missing"))
-    for name in sorted(found - listed.keys()):
+    for name in sorted(present - listed.keys()):
         cure = "ship it (rdcnlab ship), list it (tools/index), or remove it"
         yield RunError(f"{root / name} is not listed in {root / sums.NAME}: {cure}")
 

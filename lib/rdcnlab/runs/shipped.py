@@ -175,7 +175,7 @@ class Shipped:
             if entry is first or entry.text("digests") == first.text("digests"):
                 for name, part, begin, count in _positions(entry.text("tables")):
                     copies[name].append(Copy(entry.folder / f"{name}.parquet", part, begin, count))
-        return Row(first.text("run"), scenario_hash, first, {name: tuple(found) for name, found in copies.items()})
+        return Row(first.text("run"), scenario_hash, first, {name: tuple(held) for name, held in copies.items()})
 
     def size(self, paper: str, item: str) -> int:
         """Return the bytes of all that is shipped for an item, uncompressed: about what figures have to read."""

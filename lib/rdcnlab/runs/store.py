@@ -94,15 +94,15 @@ class Store:
 
     def seeds(self, scenario: Scenario) -> list[int]:
         """Return the seeds of all local runs of a scenario, by whatever engine, in rising order."""
-        found = set()
+        seeds = set()
         paths = [path for path in self.root.iterdir() if path.name[0] != "."] if self.root.is_dir() else []
         for path in paths:
             # no run, or a damaged one, which must not keep others from being found
             with contextlib.suppress(OSError, ValueError, KeyError):
                 data = json.loads((path / "scenario.json").read_bytes())
                 if hash_of({**data, "seed": scenario.seed}) == scenario.hash:
-                    found.add(int(data["seed"]))
-        return sorted(found)
+                    seeds.add(int(data["seed"]))
+        return sorted(seeds)
 
     def find(self, scenario: Scenario, identity: str | None) -> Run | None:
         """Return the run of a scenario, or None.
@@ -144,17 +144,17 @@ class Store:
         if not _ID.fullmatch(identifier) or not os.path.isdir(path):  # noqa: PTH112 - `Path.is_dir` raises some errors
             return None
         try:
-            found = stored.read(path)
+            content = stored.read(path)
         except sums.Damaged as damage:
             with contextlib.suppress(OSError):  # where nothing can be moved, the run only counts as missing
                 self._set_aside(path)
             warnings.warn(f"{damage}; the run is made again when it is needed", HintWarning, stacklevel=2)
             return None
         try:
-            scenario = Scenario.from_dict(found.scenario) if scenario is None else scenario
+            scenario = Scenario.from_dict(content.scenario) if scenario is None else scenario
         except InputError:
             return None  # of a version whose scenarios had other fields; it must not keep others from being found
-        return Run(identifier, scenario, found.provenance, found.digests, path)
+        return Run(identifier, scenario, content.provenance, content.digests, path)
 
     def _set_aside(self, path: Path) -> None:
         """Keep a damaged run in ``.damaged``, out of the way of the run that takes its place.

@@ -65,11 +65,11 @@ def write_table(table: pa.Table, path: Path, *, row_group_size: int | None = Non
 
 def seal(directory: Path) -> dict[str, str]:
     """Add the list of the files of a run, and return it."""
-    found = _sums_of(directory)
+    listed = _sums_of(directory)
     part = directory / f".{sums.NAME}.{secrets.token_hex(8)}"
     try:
         with part.open("wb") as file:
-            file.write(sums.listing(found))
+            file.write(sums.listing(listed))
             file.flush()
             os.fsync(file.fileno())
         part.rename(directory / sums.NAME)
@@ -77,7 +77,7 @@ def seal(directory: Path) -> dict[str, str]:
         with contextlib.suppress(OSError):
             part.unlink()
         raise
-    return found
+    return listed
 
 
 def read(directory: Path) -> Content:
@@ -96,11 +96,11 @@ def read(directory: Path) -> Content:
         texts[name] = sums.content(directory / name, listed[name])
     for name in listed.keys() - texts:
         sums.check(directory / name, listed[name])
-    found = Content(*(_data(directory / name, text) for name, text in texts.items()))
-    if any(f"{name}.parquet" not in listed for name in found.digests):
+    content = Content(*(_data(directory / name, text) for name, text in texts.items()))
+    if any(f"{name}.parquet" not in listed for name in content.digests):
         raise Damaged(directory / sums.NAME)
-    _check_id(directory, found)
-    return found
+    _check_id(directory, content)
+    return content
 
 
 def table(directory: Path, name: str) -> pa.Table:
@@ -159,8 +159,8 @@ def _upgraded(directory: Path) -> dict[str, str]:
     import pyarrow.parquet as pq
 
     texts = {name: sums.content(directory / name) for name in (SCENARIO, PROVENANCE, DIGEST)}
-    found = Content(*(_data(directory / name, text) for name, text in texts.items()))
-    for name, measured in found.digests.items():
+    content = Content(*(_data(directory / name, text) for name, text in texts.items()))
+    for name, measured in content.digests.items():
         path = directory / f"{name}.parquet"
         try:
             stored = pq.read_table(path, schema=schema_of(name))
@@ -170,12 +170,12 @@ def _upgraded(directory: Path) -> dict[str, str]:
             raise Damaged(path) from None
         if digest(stored) != measured:
             raise Damaged(path)
-    files = found.provenance.get("files", {})
+    files = content.provenance.get("files", {})
     if not isinstance(files, dict):
         raise Damaged(directory / PROVENANCE)
     for name, measured in files.items():
         sums.check(directory / name, measured)
-    _check_id(directory, found)
+    _check_id(directory, content)
     try:
         return seal(directory)
     except OSError:
@@ -198,10 +198,10 @@ def _data(path: Path, text: bytes) -> dict[str, Any]:
     return data
 
 
-def _check_id(directory: Path, found: Content) -> None:
+def _check_id(directory: Path, content: Content) -> None:
     """Raise `Damaged` if the scenario is not that of the directory's id."""
     try:
-        expected = id_of(hash_of(found.scenario), str(found.provenance["identity"]))
+        expected = id_of(hash_of(content.scenario), str(content.provenance["identity"]))
     except (KeyError, TypeError, AttributeError, ValueError):
         expected = ""
     if expected != directory.name:

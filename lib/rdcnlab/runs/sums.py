@@ -77,10 +77,10 @@ def check(path: Path, expected: str) -> Identity:
         if _hashed.get(path) == (seen, expected):
             return seen
         now = time.time_ns()
-        found = sha256(path)
+        measured = sha256(path)
     except OSError as error:
         raise unreadable(path, error) from None
-    if found != expected:
+    if measured != expected:
         raise Damaged(path)
     if now - seen[-1] > _STEP_NS:
         _hashed[path] = seen, expected
@@ -132,10 +132,10 @@ def listed(path: Path) -> dict[str, str]:
     data = content(path)
     sums = {}
     for line in data.split(b"\n")[:-1]:
-        found = _LINE.fullmatch(os.fsdecode(line))
-        if found is None:
+        match = _LINE.fullmatch(os.fsdecode(line))
+        if match is None:
             raise Damaged(path)
-        mark, digest, name = found.groups()
+        mark, digest, name = match.groups()
         sums[re.sub(r"\\(.)", lambda c: {"n": "\n", "r": "\r"}.get(c[1], c[1]), name) if mark else name] = digest
     if listing(sums) != data:
         raise Damaged(path)

@@ -67,8 +67,8 @@ def _local(store: Store, identifier: str) -> Run | DamagedRun | None:
     """Return a local run as it is stored; None if its scenario is of another version."""
     path = store.root / identifier
     try:
-        found = stored.read(path)
-        return Run(identifier, Scenario.from_dict(found.scenario), found.provenance, found.digests, path)
+        content = stored.read(path)
+        return Run(identifier, Scenario.from_dict(content.scenario), content.provenance, content.digests, path)
     except Damaged as damage:
         return DamagedRun(identifier, damage)
     except InputError:

@@ -31,13 +31,13 @@ def points(group: str) -> dict[str, metadata.EntryPoint]:
     RunError
         Two packages use one name.
     """
-    found: dict[str, metadata.EntryPoint] = {}
+    point_by_name: dict[str, metadata.EntryPoint] = {}
     for point in sorted(metadata.entry_points(group=group), key=lambda point: point.name):
-        other = found.setdefault(point.name, point)
+        other = point_by_name.setdefault(point.name, point)
         if other.value != point.value:
             packages = " and ".join(sorted(map(_distribution, (other, point))))
             raise RunError(f"{group}: two packages add the name '{point.name}': {packages}. Uninstall one of them")
-    return found
+    return point_by_name
 
 
 def load(point: metadata.EntryPoint) -> Any:

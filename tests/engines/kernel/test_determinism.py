@@ -23,7 +23,7 @@ from rdcnlab.runs.digest import digests
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
-from tests.engines.conftest import RunGuest
+from tests.engines.conftest import RunGuest, SharedRun
 from tests.engines.kernel.traffic.programs import run_in
 
 pytestmark = pytest.mark.guest
@@ -35,8 +35,8 @@ def scenario(request: pytest.FixtureRequest, two_flows: Scenario) -> Scenario:
     return two_flows.with_(cc=request.param, size="128 MiB", period="10 ms", seed=7)
 
 
-def test_two_runs(run_guest: RunGuest, scenario: Scenario) -> None:
-    assert run_guest(scenario).digest == run_guest(scenario).digest
+def test_two_runs(run_guest: RunGuest, shared_run: SharedRun, scenario: Scenario) -> None:
+    assert run_guest(scenario).digest == shared_run(scenario).digest
 
 
 def test_two_sizes_of_memory(run_guest: RunGuest, scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,8 +124,8 @@ def test_what_a_program_sees_of_its_machine_is_the_same_in_each_run(
     assert len(seen) == 1
 
 
-def test_seeds_differ(run_guest: RunGuest, scenario: Scenario) -> None:
-    assert run_guest(scenario).digest != run_guest(scenario.with_(seed=8)).digest
+def test_seeds_differ(run_guest: RunGuest, shared_run: SharedRun, scenario: Scenario) -> None:
+    assert shared_run(scenario).digest != run_guest(scenario.with_(seed=8)).digest
 
 
 def test_seed_of_the_kernel_matters_to_bbr(run_guest: RunGuest, two_flows: Scenario) -> None:
@@ -136,7 +136,7 @@ def test_seed_of_the_kernel_matters_to_bbr(run_guest: RunGuest, two_flows: Scena
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user to compare with")
 def test_root_and_an_ordinary_user(
-    run_guest: RunGuest, scenario: Scenario, kernel: build.Kernel, monkeypatch: pytest.MonkeyPatch
+    shared_run: SharedRun, scenario: Scenario, kernel: build.Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """User nobody gets the same result, without capabilities, in another directory and with the system's Python."""
     nobody = pwd.getpwnam("nobody")
@@ -167,12 +167,12 @@ def test_root_and_an_ordinary_user(
             finally:
                 os._exit(status)
         assert os.waitpid(child, 0)[1] == 0
-        assert (place / "run" / "digest").read_text() == run_guest(scenario).digest
+        assert (place / "run" / "digest").read_text() == shared_run(scenario).digest
     finally:
         shutil.rmtree(place)
 
 
-def test_two_pythons(run_guest: RunGuest, scenario: Scenario, tmp_path: Path) -> None:
+def test_two_pythons(run_guest: RunGuest, shared_run: SharedRun, scenario: Scenario, tmp_path: Path) -> None:
     """The version of Python in the guest must not matter. For example, 3.12 has no distutils."""
     other = another_python()
     if other is None:
@@ -183,7 +183,7 @@ def test_two_pythons(run_guest: RunGuest, scenario: Scenario, tmp_path: Path) ->
     python = tmp_path / "venv" / "bin" / "python"
     prefix = subprocess.check_output([python, "-c", "import sys; print(sys.base_prefix)"], text=True).strip()
     theirs = run_guest(scenario, python=str(python), read=[tmp_path / "venv", Path(prefix)])
-    assert theirs.digest == run_guest(scenario).digest
+    assert theirs.digest == shared_run(scenario).digest
 
 
 #: A Python that sleeps before each import, so that its failing system calls are never many at one instant.

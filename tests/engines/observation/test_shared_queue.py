@@ -14,7 +14,7 @@ from rdcnlab.engines.kernel import build
 from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.ns3 import Ns3Engine
 from rdcnlab.scenario import Scenario
-from tests.engines.conftest import RunGuest
+from tests.engines.conftest import SharedRun
 
 Run = Callable[[Scenario], dict[str, pd.DataFrame]]
 MS = 1_000_000
@@ -24,8 +24,8 @@ MS = 1_000_000
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
     """Return a function that runs a scenario on one of the engines."""
     if request.param == "kernel":
-        run_guest: RunGuest = request.getfixturevalue("run_guest")
-        return lambda scenario: run_guest(scenario).tables
+        shared_run: SharedRun = request.getfixturevalue("shared_run")
+        return lambda scenario: shared_run(scenario).tables
     request.getfixturevalue("ns3_models")
 
     def on_ns3(scenario: Scenario) -> dict[str, pd.DataFrame]:

@@ -166,9 +166,9 @@ def run(
             scenarios, workers=workers, cluster=cluster, wall_limit_s=wall_limit, progress=watched, hints=False
         )
     if ledger:
-        found = [run.ledger.assign(seed=run.scenario.seed) for run in runs]
-        columns = ["seed", *found[0].columns.drop("seed")]
-        show([row for one in found for row in json.loads(one[columns].to_json(orient="records"))], as_json)
+        ledgers = [run.ledger.assign(seed=run.scenario.seed) for run in runs]
+        columns = ["seed", *ledgers[0].columns.drop("seed")]
+        show([row for one in ledgers for row in json.loads(one[columns].to_json(orient="records"))], as_json)
         return
     # imported here because it loads pandas, which help does without
     from rdcnlab.analysis.tables import mean_rates

@@ -23,6 +23,7 @@ from rdcnlab.engines import get_engine
 from rdcnlab.fields.errors import InputError, Problem, RdcnlabError, RunError
 from rdcnlab.runs.pools import Done, build_bundle, run_message, worker_environment
 from rdcnlab.runs.pools.address import Cluster, Link
+from rdcnlab.runs.pools.run_message import FailureMessage, RunMessage
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system.progress import notice
@@ -313,11 +314,11 @@ class _Running:
             task.machine.is_asked = False
             if problem is not None:
                 self._leave_out(task.machine, problem)
-        elif answer is not None and not answer.get("other_engine"):
-            return Done(task.index, self._stored(task, answer))
-        elif answer is not None:
-            self._leave_out(task.machine, RunError(answer["reason"]))
+        elif isinstance(answer, FailureMessage) and answer.other_engine:
+            self._leave_out(task.machine, RunError(answer.reason))
             self.waiting.appendleft(task.index)
+        elif answer is not None:
+            return Done(task.index, self._stored(task, answer))
         elif problem is not None:
             return Done(task.index, RunError(str(problem)))
         elif self.pool.link.is_lost:
@@ -326,7 +327,7 @@ class _Running:
             self._retry(task.index)
         return None
 
-    def _stored(self, task: _Task, answer: dict[str, Any]) -> RunError | None:
+    def _stored(self, task: _Task, answer: RunMessage | FailureMessage) -> RunError | None:
         try:
             run_message.store_run(answer, self.scenarios[task.index], task.identity, self.pool.store)
         except RunError as error:

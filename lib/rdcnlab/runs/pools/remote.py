@@ -17,6 +17,7 @@ from typing import Any
 
 from rdcnlab.runs.pools import build_bundle, run_message, worker_environment
 from rdcnlab.runs.pools.process import Answer, Process, stop_all
+from rdcnlab.runs.pools.run_message import FailureMessage, RunMessage
 from rdcnlab.runs.store import Store
 
 #: Seconds between two looks at whether a run is still wanted.
@@ -75,15 +76,15 @@ def install(builds: list[build_bundle.Build]) -> None:
         build_bundle.unpack(build)
 
 
-def work(task: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a scenario, and return the message with its result; with ``other_engine`` if this is not the right engine."""
+def work(task: Mapping[str, Any], settings: Mapping[str, Any]) -> RunMessage | FailureMessage:
+    """Run a scenario, and return the message with its result."""
     answer = _answer_of(task, settings)
     if answer.error is None:
         run = Store(_root()).get(answer.data["run"])
         assert run is not None
         return run_message.of_run(run)
-    failure = run_message.of_failure(answer.error.reason, answer.error.log, _root())
-    return {**failure, "other_engine": answer.data.get("other_engine", False)}
+    other_engine = bool(answer.data.get("other_engine", False))
+    return run_message.of_failure(answer.error.reason, answer.error.log, _root(), other_engine=other_engine)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from rdcnlab.engines.network import compile_network, numbers
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.ideal import ideal_ns
-from tests.engines.conftest import RunGuest
+from tests.engines.conftest import RunGuest, SharedRun
 
 #: Modules that know how many ports and rules there are. Packages have functions of the same names.
 COMPILER, RULES, *OTHERS = (
@@ -84,7 +84,7 @@ def test_long_lists_are_named_by_their_number() -> None:
 
 @pytest.mark.parametrize("ports", [numbers.PORTS, 300])
 def test_addresses_of_ways_and_shared_ports_change_no_table(
-    run_guest: RunGuest, monkeypatch: pytest.MonkeyPatch, ports: int
+    run_guest: RunGuest, shared_run: SharedRun, monkeypatch: pytest.MonkeyPatch, ports: int
 ) -> None:
     """What many flows need is as good as a rule and a port for each: the same bytes."""
     workloads = [
@@ -93,7 +93,7 @@ def test_addresses_of_ways_and_shared_ports_change_no_table(
     ]
     network = {"fabric": "leaf-spine", "leaves": 3, "spines": 4, "hosts": 3}
     scenario = Scenario.from_dict({"network": network, "workloads": workloads, "limit": "1 s", "seed": 2})
-    usual = run_guest(scenario)
+    usual = shared_run(scenario)
     limited(monkeypatch, ports=ports, most_rules=50)
     asked = plan.compile_plan(compile_network(scenario))
     assert max(len(switch["rules"]) for switch in asked["switches"]) <= 50

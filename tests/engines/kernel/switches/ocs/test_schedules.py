@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rdcnlab.scenario import Scenario
-from tests.engines.conftest import RunGuest
+from tests.engines.conftest import RunGuest, SharedRun
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
 
@@ -46,8 +46,8 @@ def hybrid() -> Scenario:
     )
 
 
-def test_links_carry_what_their_slots_allow(run_guest: RunGuest, hybrid: Scenario) -> None:
-    seen = run_guest(hybrid)
+def test_links_carry_what_their_slots_allow(shared_run: SharedRun, hybrid: Scenario) -> None:
+    seen = shared_run(hybrid)
     throughput, flows = seen.tables["throughput"], seen.tables["flows"]
     assert not flows["finished"].any()
     carried = throughput.groupby(["where", "bin"])["bytes"].sum()
@@ -68,8 +68,8 @@ def test_links_carry_what_their_slots_allow(run_guest: RunGuest, hybrid: Scenari
     assert (received <= arrived).all()
 
 
-def test_the_queue_is_shared_and_holds_in_the_dark(run_guest: RunGuest, hybrid: Scenario) -> None:
-    seen = run_guest(hybrid)
+def test_the_queue_is_shared_and_holds_in_the_dark(shared_run: SharedRun, hybrid: Scenario) -> None:
+    seen = shared_run(hybrid)
     queues, events = seen.tables["queues"], seen.tables["events"]
     assert set(queues["link"]) == {"pair"}
     assert queues["max_B"].max() == 20 * FRAME
@@ -94,13 +94,13 @@ def test_acks_take_the_way_back(run_guest: RunGuest, hybrid: Scenario) -> None:
     assert abs(back["flow-2"] - 400) < 5
 
 
-def test_a_fold_is_that_of_the_bins(run_guest: RunGuest, hybrid: Scenario) -> None:
-    whole = run_guest(hybrid).tables
+def test_a_fold_is_that_of_the_bins(run_guest: RunGuest, shared_run: SharedRun, hybrid: Scenario) -> None:
+    whole = shared_run(hybrid).tables
     folded = run_guest(
         hybrid.with_(probes={"bin": "100 us", "acks": True, "fold": "20 ms", "fold_from": "5 ms"})
     ).tables
     for name, column, scale in (("throughput", "bytes", 1), ("queues", "mean_B", 2), ("queues", "drops", 1)):
         frame = whole[name][(whole[name]["bin"] >= 50) & (whole[name]["bin"] < 450)]
         expected = np.bincount((frame["bin"] - 50) % 200, frame[column], 200)
-        found = np.bincount(folded[name]["bin"], folded[name][column] * scale, 200)
-        assert found == pytest.approx(expected)
+        in_fold = np.bincount(folded[name]["bin"], folded[name][column] * scale, 200)
+        assert in_fold == pytest.approx(expected)
