@@ -12,7 +12,7 @@ import pytest
 from rdcnlab.engines.kernel.switches.ovs import install
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
-from tests.engines.test_ovs import SWAPPING, blocks, ovs
+from tests.engines.kernel.switches.ovs.test_ovs import SWAPPING, blocks, ovs
 
 pytestmark = pytest.mark.guest
 
