@@ -128,9 +128,9 @@ def _statements(tree: ast.AST) -> Iterator[ast.AST]:
 
 def file_of(module: str) -> Path:
     """Return the file of a module of rdcnlab."""
-    found = _file(module)
-    assert found is not None, module
-    return found
+    path = _file(module)
+    assert path is not None, module
+    return path
 
 
 def _file(module: str) -> Path | None:

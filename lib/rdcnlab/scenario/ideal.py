@@ -98,13 +98,13 @@ def _ways(scenario: Scenario, flow: Flow, *, back: bool) -> list[_Way]:
     first, last = (network.host(name) for name in ((flow.dst, flow.src) if back else (flow.src, flow.dst)))
     if network.switches:
         route = forwarding.route_of(scenario, flow, back=back)
-        found = [[network.link(hop.link) for hop in way] for way in dict.fromkeys(route.ways) if way is not None]
+        passed = [[network.link(hop.link) for hop in way] for way in dict.fromkeys(route.ways) if way is not None]
     else:
         slots, target, _ = scenario.timetable(flow, back=back)
         targets = dict.fromkeys([slot.link for slot in slots] or [target])
-        found = [[] if name == BYPASS else [network.link(name)] for name in targets if name != DARK]
+        passed = [[] if name == BYPASS else [network.link(name)] for name in targets if name != DARK]
     ways = []
-    for links in found:
+    for links in passed:
         rates = (*([first.rate] if network.serialises(first) else []), *(link.rate for link in links), last.rate)
         delay = first.delay + last.delay + sum(link.delay for link in links)
         ways.append(_Way(delay, rates, min(first.rate, *rates)))

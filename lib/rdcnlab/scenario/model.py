@@ -205,12 +205,6 @@ class Scenario(Canonical):
         """Return the payload of a whole flow in bytes: of all its rounds, or until its sender stops."""
         return application.total_B(self, flow)
 
-    @property
-    def is_udp_alone(self) -> bool:
-        """Whether there is nothing else to wait for than datagrams, so that the run waits for them."""
-        waited = any(not program.background for program in self.programs)
-        return bool(self.flows) and not waited and all(flow.protocol == "udp" for flow in self.flows)
-
     def start_times(self) -> tuple[int, ...]:
         """Return the start time of each flow in ns after the scenario's start, jitter included.
 

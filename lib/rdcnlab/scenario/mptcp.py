@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from rdcnlab.fields.quantities import FieldError, Frozen, HostName, Listed, whole
-
-if TYPE_CHECKING:
-    from rdcnlab.scenario.model import Scenario
 
 #: Largest number of subflows of a connection (``MPTCP_SUBFLOWS_MAX`` of Linux).
 MOST_SUBFLOWS = 8
@@ -100,22 +97,3 @@ class PathManager(Frozen):
     subflows: Annotated[int, whole(0, MOST_SUBFLOWS)] = MOST_SUBFLOWS
     accepted: Annotated[int, whole(0, MOST_SUBFLOWS)] = MOST_SUBFLOWS
     endpoints: Annotated[tuple[Endpoint, ...], Field(max_length=MOST_SUBFLOWS), Listed] | None = None
-
-
-def scheduler_of(scenario: Scenario) -> str:
-    """Return the scheduler of MPTCP in a scenario: that of Linux if no flow follows a schedule."""
-    return scenario.mptcp.scheduler if any(scenario.subflows(flow) > 1 for flow in scenario.flows) else "default"
-
-
-def path_manager_of(scenario: Scenario, host: str) -> PathManager:
-    """Return what the path manager of a host does, with the endpoints that it has by default."""
-    own = next((stack.mptcp for stack in scenario.hosts if stack.name == host and stack.mptcp), PathManager())
-    if own.endpoints is not None:
-        return own
-    flows = [flow for flow in scenario.flows if flow.protocol == "mptcp"]
-    sends, receives = (any(getattr(flow, end) == host for flow in flows) for end in ("src", "dst"))
-    endpoints = tuple(
-        Endpoint(line=line.name, subflow=sends or not receives, signal=receives or not sends)
-        for line in scenario.network.lines_of(host)[1:]
-    )
-    return own.model_copy(update={"endpoints": endpoints})

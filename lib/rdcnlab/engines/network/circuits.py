@@ -91,11 +91,11 @@ class Circuits:
 def uplinks(network: Network) -> dict[str, list[str]]:
     """Return the links from each rack to an optical switch; racks are the other switches with such links."""
     optical = {node.name for node in network.switches if node.optical}
-    found: dict[str, list[str]] = {node.name: [] for node in network.switches if not node.optical}
+    links_of: dict[str, list[str]] = {node.name: [] for node in network.switches if not node.optical}
     for link in network.links:
         if link.between is None:
             continue
         ends = [end for end in link.between if end not in optical]
         if len(ends) == 1:
-            found[ends[0]].append(link.name)
-    return {rack: links for rack, links in found.items() if links}
+            links_of[ends[0]].append(link.name)
+    return {rack: links for rack, links in links_of.items() if links}

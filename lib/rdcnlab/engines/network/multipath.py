@@ -71,8 +71,8 @@ def _paths(
                 yield from extended((*path, peer), left - 1)
 
     lengths = range(apart[first, last], len(circuits.racks))
-    found = itertools.chain.from_iterable(extended((first,), length) for length in lengths)
-    return tuple(itertools.islice(found, count))
+    paths = itertools.chain.from_iterable(extended((first,), length) for length in lengths)
+    return tuple(itertools.islice(paths, count))
 
 
 def by_one_rack(circuits: Circuits) -> Routed:

@@ -184,7 +184,7 @@ def _spread(scenario: Scenario, circuits: Circuits, tables: Routed) -> Iterator[
     if tables.way is None or optics is None:
         return
     at = {host.name: host.at or "" for host in scenario.network.hosts}
-    found: dict[tuple[str, str, Links], list[tuple[int, bool]]] = {}
+    spread: dict[tuple[str, str, Links], list[tuple[int, bool]]] = {}
     for index, flow in enumerate(scenario.traffic):
         if program_traffic.is_of_programs(flow):
             continue
@@ -193,10 +193,10 @@ def _spread(scenario: Scenario, circuits: Circuits, tables: Routed) -> Iterator[
             for rack in circuits.racks if first != last else ():
                 links = () if rack == last else tables.way(index, rack, first, last)
                 if links and links != tables.every[rack, last]:
-                    found.setdefault((rack, last, links), []).append((index, back))
+                    spread.setdefault((rack, last, links), []).append((index, back))
     rules: Counter[str] = Counter()
     numbers: Counter[tuple[str, str]] = Counter()
-    for (rack, last, links), flows in found.items():
+    for (rack, last, links), flows in spread.items():
         rules[rack] += len(flows)
         numbers[rack, last] += 1
         number = 1 + numbers[rack, last]

@@ -60,12 +60,12 @@ def direct_table(circuits: Circuits) -> Table:
 def distances(circuits: Circuits, slot: int) -> dict[tuple[str, str], int]:
     """Return the least number of circuits between racks in a slot; pairs without a way are left out."""
     up = circuits.neighbours[slot]
-    found: dict[tuple[str, str], int] = {}
+    apart: dict[tuple[str, str], int] = {}
     for first in circuits.racks:
         reached, border, steps = {first: 0}, [first], 0
         while border:
             steps += 1
             border = [peer for rack in border for peer in up[rack].values() if peer not in reached]
             reached |= dict.fromkeys(border, steps)
-        found |= {(first, last): steps for last, steps in reached.items()}
-    return found
+        apart |= {(first, last): steps for last, steps in reached.items()}
+    return apart

@@ -21,10 +21,10 @@ def spanning_tree(lines: Sequence[Line]) -> frozenset[int]:
     # an optical switch cannot copy a frame
     joining = [pair for pair in ends.values() if not any(line.optical for line in pair)]
     part: dict[int, int] = {}
-    found: set[int] = set()
+    chosen: set[int] = set()
     for pair in sorted(joining, key=lambda pair: pair[0].link.weight):
         one, other = (part.setdefault(line.switch, line.switch) for line in pair)
         if one != other:
             part = {switch: one if belongs == other else belongs for switch, belongs in part.items()}
-            found |= {line.number for line in pair}
-    return frozenset(found)
+            chosen |= {line.number for line in pair}
+    return frozenset(chosen)

@@ -89,7 +89,7 @@ def table(numbering: Numbering, records: Records) -> pd.DataFrame:
         parts.append(_snapshots(numbering, records.snapshots))
     if numbering.probes.packets:
         packets = {"enqueue": records.arrivals, "dequeue": records.departures, "mark": records.marked}
-        parts += [_packets(numbering, event, found) for event, found in packets.items()]
+        parts += [_packets(numbering, event, seen) for event, seen in packets.items()]
     frame = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     frame = frame[frame["t_ns"] >= 0]
     return frame.sort_values(["t_ns", "event", "flow", "value"], kind="stable")
@@ -109,49 +109,49 @@ def _counters(numbering: Numbering, counters: Mapping[str, Mapping[str, int]]) -
     )
 
 
-def _snapshots(numbering: Numbering, found: NDArray[Any]) -> pd.DataFrame:
+def _snapshots(numbering: Numbering, snapshots: NDArray[Any]) -> pd.DataFrame:
     """Return one event for each queue at each instant of `Probes.snapshots`."""
     return pd.DataFrame(
         {
-            "t_ns": found["time"].astype(np.int64),
+            "t_ns": snapshots["time"].astype(np.int64),
             "event": "snapshot",
-            "link": pd.Series(found["link"]).map(dict(numbering.lines)),
+            "link": pd.Series(snapshots["link"]).map(dict(numbering.lines)),
             "flow": None,
-            "value": found["length"].astype(np.int64),
+            "value": snapshots["length"].astype(np.int64),
         }
     )
 
 
-def _captured(numbering: Numbering, found: NDArray[Any]) -> pd.DataFrame:
+def _captured(numbering: Numbering, packets: NDArray[Any]) -> pd.DataFrame:
     """Return one event for each captured packet of a flow; the port of the flow is that of its receiver."""
     flows = [flow.name for flow in numbering.traffic.flows]
-    numbers = np.column_stack([found[port].astype(np.int64) - numbering.first_port for port in ("dport", "sport")])
+    numbers = np.column_stack([packets[port].astype(np.int64) - numbering.first_port for port in ("dport", "sport")])
     ours = (numbers >= 0) & (numbers < len(flows))
     flow = np.where(ours[:, 0], numbers[:, 0], numbers[:, 1])
     frame = pd.DataFrame(
         {
-            "t_ns": found["time"],
-            "event": np.where(found["leaves"], "capture_out", "capture_in"),
-            "link": np.array(numbering.probes.capture, dtype=object)[found["host"]],
+            "t_ns": packets["time"],
+            "event": np.where(packets["leaves"], "capture_out", "capture_in"),
+            "link": np.array(numbering.probes.capture, dtype=object)[packets["host"]],
             "flow": np.array(flows, dtype=object)[np.clip(flow, 0, len(flows) - 1)],
-            "value": found["len"].astype(np.int64),
+            "value": packets["len"].astype(np.int64),
         }
     )
     ours_only: pd.DataFrame = frame[pd.Series(ours.any(axis=1))]
     return ours_only
 
 
-def _packets(numbering: Numbering, event: str, found: NDArray[Any]) -> pd.DataFrame:
+def _packets(numbering: Numbering, event: str, packets: NDArray[Any]) -> pd.DataFrame:
     """Return one event for each packet."""
-    found = numbering.ours(found)
+    packets = numbering.ours(packets)
     # A packet that is not on a line inside the network is on the line to the receiver.
-    links = _links(numbering, found) if event == "enqueue" else pd.Series(found["link"]).map(dict(numbering.lines))
+    links = _links(numbering, packets) if event == "enqueue" else pd.Series(packets["link"]).map(dict(numbering.lines))
     return pd.DataFrame(
         {
-            "t_ns": found["time"],
+            "t_ns": packets["time"],
             "event": event,
             "link": links.fillna("receiver"),
-            "flow": numbering.names(found),
-            "value": found["len"].astype(np.int64),
+            "flow": numbering.names(packets),
+            "value": packets["len"].astype(np.int64),
         }
     )

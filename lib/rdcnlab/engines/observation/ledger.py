@@ -62,17 +62,17 @@ class Account:
     @property
     def faults(self) -> list[str]:
         """What is wrong with this account, in words; empty if nothing is."""
-        found = [
+        wrong = [
             f"{self.place} ({self.part}) dropped {_frames(self.dropped[reason])}: {reason}, which no field of the "
             "scenario explains"
             for reason in self.unexplained
             if self.dropped.get(reason)
         ]
         if self.missing > 0:
-            found.append(f"{self.place} ({self.part}): {_frames(self.missing)} came and are nowhere")
+            wrong.append(f"{self.place} ({self.part}): {_frames(self.missing)} came and are nowhere")
         elif self.missing:
-            found.append(f"{self.place} ({self.part}): {_frames(-self.missing)} left that never came")
-        return found
+            wrong.append(f"{self.place} ({self.part}): {_frames(-self.missing)} left that never came")
+        return wrong
 
 
 def _frames(count: int) -> str:

@@ -125,16 +125,16 @@ class Numbering:
 
     def is_at_port(self, packets: NDArray[Any]) -> NDArray[np.bool_]:
         """Return whether each record is of a line to a receiver."""
-        found: NDArray[np.bool_] = (packets["link"] >= self.ports) & (packets["link"] < self.bypass)
-        return found
+        at_port: NDArray[np.bool_] = (packets["link"] >= self.ports) & (packets["link"] < self.bypass)
+        return at_port
 
     def to_receiver(self, packets: NDArray[Any]) -> NDArray[Any]:
         """Return the name of the line to the receiver for each record; None for a line inside the network."""
         flow = np.where(self.is_at_port(packets), self.flow(packets), -1)
-        found: NDArray[Any] = np.array([*self.receivers, None], dtype=object)[flow]
+        names: NDArray[Any] = np.array([*self.receivers, None], dtype=object)[flow]
         for name, at_end in self.at_ends(packets):
-            found[at_end] = name
-        return found
+            names[at_end] = name
+        return names
 
     def at_ends(self, packets: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Yield the name of each line to a host that has several, and whether each record is of that line."""
@@ -146,8 +146,8 @@ class Numbering:
         from_host = (packets["link"] >= self.cards) & (packets["link"] < self.ports)
         flow = np.where(from_host, self.flow(packets), -1)
         senders = np.array([*self.senders, None], dtype=object)[flow]
-        found: NDArray[Any] = np.where(from_host, senders, self.to_receiver(packets))
-        return found
+        names: NDArray[Any] = np.where(from_host, senders, self.to_receiver(packets))
+        return names
 
     def names(self, packets: NDArray[Any]) -> NDArray[Any]:
         """Return the name of each record's flow."""

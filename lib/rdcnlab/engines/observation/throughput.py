@@ -29,8 +29,8 @@ def acked(numbering: Numbering, acks: NDArray[Any]) -> NDArray[Any]:
         part["bytes"] = np.diff(before) % 2**32
         part["time"], part["flow"] = of["time"][:-1], number
         parts.append(part)
-    found = np.concatenate(parts)
-    return found[np.argsort(found["time"], kind="stable")]
+    every = np.concatenate(parts)
+    return every[np.argsort(every["time"], kind="stable")]
 
 
 def counted(numbering: Numbering, counts: NDArray[Any]) -> pd.DataFrame:

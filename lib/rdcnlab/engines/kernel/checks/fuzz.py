@@ -65,7 +65,5 @@ def run(
     except RunError as failure:
         error = soak.complaint(directory / "console.log") or failure.reason
     outcome = directory / "outcome.json"
-    found = json.loads(outcome.read_text()) if outcome.is_file() else {}
-    return soak.Ended(
-        seed, "fuzz", error or found.get("error", ""), found.get("facts", {}), wall_s, virtual_s, directory
-    )
+    told = json.loads(outcome.read_text()) if outcome.is_file() else {}
+    return soak.Ended(seed, "fuzz", error or told.get("error", ""), told.get("facts", {}), wall_s, virtual_s, directory)

@@ -117,13 +117,13 @@ def _namespaces(lines: Iterable[str]) -> tuple[dict[str, dict[str, dict[str, Cou
 
 
 def _account(columns: list[str], values: list[str]) -> Counts:
-    found: Counts = {}
+    counts: Counts = {}
     drops: dict[str, int] = {}
     for place, value in enumerate(values):
         if value != "0":
-            (drops if place >= _PLACES else found)[columns[place]] = int(value)
-    found["drops"] = drops
-    return found
+            (drops if place >= _PLACES else counts)[columns[place]] = int(value)
+    counts["drops"] = drops
+    return counts
 
 
 def _backlog(softnet: Iterable[str], neighbours: Iterable[str]) -> dict[str, int]:

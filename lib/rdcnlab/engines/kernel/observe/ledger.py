@@ -30,14 +30,14 @@ def table(network: Network, directory: Path) -> pa.Table:
     RunError
         Frames are missing, or were dropped for a reason that no field of the scenario explains.
     """
-    found = accounts(network, directory)
-    wrong = observation.faults(found)
+    every = accounts(network, directory)
+    wrong = observation.faults(every)
     if wrong:
         more = f"; and {len(wrong) - _MOST} more" if len(wrong) > _MOST else ""
         raise RunError(
             f"the ledger of frames does not balance: {'; '.join(wrong[:_MOST])}{more}", directory / counters.FILE
         )
-    return observation.table(found)
+    return observation.table(every)
 
 
 def accounts(network: Network, directory: Path) -> list[Account]:
@@ -47,7 +47,7 @@ def accounts(network: Network, directory: Path) -> list[Account]:
     stations: dict[str, list[Station]] = {}
     for station in network.stations.values():
         stations.setdefault(station.host.of or station.name, []).append(station)
-    of_hosts = [account for name, found in hosts.items() for account in _host(network, name, stations[name], found)]
+    of_hosts = [account for name, counts in hosts.items() for account in _host(network, name, stations[name], counts)]
     return [*_lines(network, counted.accounts), *of_hosts, *_between(network, counted, hosts)]
 
 
@@ -60,26 +60,26 @@ def _hosts(network: Network, counted: Counted) -> dict[str, counters.Network]:
         A device is gone or has another name, so what it has counted is unknown.
     """
     by_device = counted.by_device()
-    found: dict[str, counters.Network] = {}
+    networks: dict[str, counters.Network] = {}
     for station in network.stations.values():
         device, host = f"{station.label}-eth0", station.host.of or station.name
-        if device not in by_device or found.setdefault(host, by_device[device]) is not by_device[device]:
+        if device not in by_device or networks.setdefault(host, by_device[device]) is not by_device[device]:
             raise RunError(f"the ledger of frames has no device {device} of host {host}: a program has removed it")
-    return found
+    return networks
 
 
 def _lines(network: Network, devices: Mapping[str, Any]) -> Iterator[Account]:
     """Yield the accounts of all lines, of the queues of schedules, and of each switch as a whole."""
-    for device, found in devices.items():
+    for device, parts in devices.items():
         names = _names(network, device)
         for kind, part in (("link", "line"), ("egress", "line"), ("ingress", "line"), ("class", "queue")):
-            for key, values in found.get(kind, {}).items():
+            for key, values in parts.get(kind, {}).items():
                 name = names.get(f"{kind} {key}")
                 account = _line(network, name or f"{device}: {kind} {key}", part, values)
                 # what has no name is a part of the switch, and is listed only if something is wrong with it
                 if name is not None or account.faults:
                     yield account
-        yield _line(network, names.get("switch", device), "switch", found["switch"][device])
+        yield _line(network, names.get("switch", device), "switch", parts["switch"][device])
 
 
 def _names(network: Network, device: str) -> dict[str, str]:
@@ -96,34 +96,34 @@ def _names(network: Network, device: str) -> dict[str, str]:
     return names
 
 
-def _line(network: Network, place: str, part: str, found: Mapping[str, Any]) -> Account:
+def _line(network: Network, place: str, part: str, counts: Mapping[str, Any]) -> Account:
     """Return the account of a line, a queue or a switch from that of the kernel's module."""
-    frames = {name: found.get(name, 0) for name in ("entered", "made", "delivered", "ended")}
-    waiting = found.get("queued", 0) + found.get("flying", 0)
-    dropped = found["drops"]
+    frames = {name: counts.get(name, 0) for name in ("entered", "made", "delivered", "ended")}
+    waiting = counts.get("queued", 0) + counts.get("flying", 0)
+    dropped = counts["drops"]
     unexplained = explained.unexplained_on_lines(network, dropped)
     return Account(place, part, **frames, waiting=waiting, dropped=dropped, unexplained=unexplained)
 
 
-def _host(network: Network, host: str, stations: Sequence[Station], found: counters.Network) -> Iterator[Account]:
+def _host(network: Network, host: str, stations: Sequence[Station], counts: counters.Network) -> Iterator[Account]:
     """Yield the accounts of a host: the queue of each of its lines, IP, and its sockets."""
     for station in stations:
-        queue = _own_queue(found, station)
+        queue = _own_queue(counts, station)
         if any(queue.values()):
             yield Account(
                 network.host_sides[station.name], "queue", entered=sum(queue.values()), delivered=queue["sent"],
                 waiting=queue["waiting"], dropped={"queue": queue["dropped"]},
             )  # fmt: skip
-    count = found.counters.get
-    wrong = explained.unexplained_in_hosts(network, found.counters)
+    count = counts.counters.get
+    wrong = explained.unexplained_in_hosts(network, counts.counters)
     delivered = count("Ip.InDelivers", 0)
     yield Account(
         host, "host", entered=count("Ip.InReceives", 0), delivered=delivered + count("Ip.ForwDatagrams", 0),
         # fragments that were put together are one packet from then on
         ended=count("Ip.ReasmReqds", 0) - count("Ip.ReasmOKs", 0),
-        dropped=found.among(explained.IP_DROPS), unexplained=wrong,
+        dropped=counts.among(explained.IP_DROPS), unexplained=wrong,
     )  # fmt: skip
-    dropped = found.among(explained.SOCKET_DROPS)
+    dropped = counts.among(explained.SOCKET_DROPS)
     of_tcp = sum(value for name, value in dropped.items() if name.startswith("Tcp"))
     messages = count("Icmp.InMsgs", 0) - count("Icmp.InErrors", 0)
     read = count("Tcp.InSegs", 0) - of_tcp + messages + count("Udp.InDatagrams", 0)
@@ -131,16 +131,16 @@ def _host(network: Network, host: str, stations: Sequence[Station], found: count
     # of datagrams that nobody has read the kernel tells bytes only
     yield Account(
         host, "sockets", entered=delivered, delivered=read, dropped=dropped, unexplained=wrong,
-        waiting=rest if found.unread else 0,
+        waiting=rest if counts.unread else 0,
     )  # fmt: skip
-    vain = {name: frames for name, frames in found.among(explained.SENDING_DROPS).items() if name in wrong}
+    vain = {name: frames for name, frames in counts.among(explained.SENDING_DROPS).items() if name in wrong}
     if vain:
         yield Account(host, "sending", entered=sum(vain.values()), dropped=vain, unexplained=wrong)
 
 
-def _own_queue(found: counters.Network, station: Station) -> dict[str, int]:
+def _own_queue(counts: counters.Network, station: Station) -> dict[str, int]:
     """Return the frames that the queue of a host's line has sent, has dropped, and holds."""
-    device = found.devices[f"{station.label}-eth0"]
+    device = counts.devices[f"{station.label}-eth0"]
     queue = {name: device.get("qdisc", {}).get(name, 0) for name in ("sent", "waiting", "dropped")}
     if "card" in device:
         # what a discipline has sent and the card did not take waits again, and the kernel has counted it as sent
@@ -155,12 +155,12 @@ def _between(network: Network, counted: Counted, hosts: Mapping[str, counters.Ne
 
     Between two devices frames may wait in the backlog of a processor, which tells only how many there are in all.
     """
-    found = [*_cables(network, counted, hosts), *_into_ip(network, hosts)]
-    missing = [account.missing for account in found]
+    between = [*_cables(network, counted, hosts), *_into_ip(network, hosts)]
+    missing = [account.missing for account in between]
     if any(missing) and min(missing) >= 0 and sum(missing) <= counted.backlog["waiting"]:
-        found = [
+        between = [
             dataclasses.replace(account, waiting=account.waiting + lacks)
-            for account, lacks in zip(found, missing, strict=True)
+            for account, lacks in zip(between, missing, strict=True)
         ]
     lost = {name: counted.backlog[name] for name in ("dropped", "unresolved") if counted.backlog[name]}
     named = {"dropped": "backlog", "unresolved": "neighbour unknown"}
@@ -168,9 +168,9 @@ def _between(network: Network, counted: Counted, hosts: Mapping[str, counters.Ne
     for name, frames in lost.items():
         reasons = {named[name]: frames}
         wrong = tuple(reason for reason in reasons if reason not in chosen)
-        found.append(Account("between devices", "hand-over", entered=frames, dropped=reasons, unexplained=wrong))
+        between.append(Account("between devices", "hand-over", entered=frames, dropped=reasons, unexplained=wrong))
     # a row for each host and trunk would say nothing but that all is well
-    return [account for account in found if account.waiting or account.faults or any(account.dropped.values())]
+    return [account for account in between if account.waiting or account.faults or any(account.dropped.values())]
 
 
 def _cables(network: Network, counted: Counted, hosts: Mapping[str, counters.Network]) -> Iterator[Account]:
@@ -214,15 +214,15 @@ def _into_ip(network: Network, hosts: Mapping[str, counters.Network]) -> Iterato
     """Yield what passes from a host's devices to its IP, unless the card merges frames or programs send other ones."""
     if explained.decides(network):
         return
-    for host, found in hosts.items():
+    for host, counts in hosts.items():
         if network.machines[host].offload.gro:
             continue
-        came = sum(device.get("rx_packets", 0) for device in found.devices.values())
+        came = sum(device.get("rx_packets", 0) for device in counts.devices.values())
         other = {
-            name: sum(device.get(name, 0) for device in found.devices.values())
+            name: sum(device.get(name, 0) for device in counts.devices.values())
             for name in ("rx_dropped", "rx_nohandler", "rx_otherhost_dropped")
         }
         yield Account(
-            host, "hand-over", entered=came, delivered=found.counters.get("Ip.InReceives", 0),
+            host, "hand-over", entered=came, delivered=counts.counters.get("Ip.InReceives", 0),
             dropped={name: value for name, value in other.items() if value}, unexplained=tuple(other),
         )  # fmt: skip

@@ -46,6 +46,6 @@ def attributed(network: Network, records: NDArray[Any]) -> NDArray[Any]:
     flows = len(network.traffic.flows)
     port = records["dport"].astype(np.int64)
     ours = (port >= FIRST_PORT) & (port < FIRST_PORT + flows)
-    found = records.copy()
-    found["dport"] = np.where(of_programs >= 0, FIRST_PORT + of_programs, np.where(ours, port, 0))
-    return found
+    numbered = records.copy()
+    numbered["dport"] = np.where(of_programs >= 0, FIRST_PORT + of_programs, np.where(ours, port, 0))
+    return numbered

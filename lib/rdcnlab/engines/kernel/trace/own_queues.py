@@ -46,12 +46,12 @@ def probes(network: Network) -> list[dict[str, Any]]:
 
 def read(network: Network, directory: Path, offset_ns: int) -> dict[str, OwnQueue]:
     """Return the packets of each queue, by the name of its line."""
-    found = {}
+    queues = {}
     for host in hosts(network):
         label = network.stations[host].label
         queued, sent = (records.read(directory, f"{name}-{label}", offset_ns, FIELDS) for name in EVENTS)
-        found[network.host_sides[host]] = matched(queued, sent)
-    return found
+        queues[network.host_sides[host]] = matched(queued, sent)
+    return queues
 
 
 def matched(queued: NDArray[Any], sent: NDArray[Any]) -> OwnQueue:
@@ -67,8 +67,8 @@ def matched(queued: NDArray[Any], sent: NDArray[Any]) -> OwnQueue:
     >>> kind = np.dtype([("time", "<i8"), ("skbaddr", "<u8"), ("len", "<u4")])
     >>> queued = np.array([(0, 1, 50), (0, 2, 60), (0, 3, 70), (9, 3, 90)], kind)
     >>> sent = np.array([(0, 1, 50), (5, 2, 60), (9, 3, 90)], kind)
-    >>> found = matched(queued, sent)
-    >>> found.arrivals["len"].tolist(), found.departures["time"].tolist(), found.dropped["len"].tolist()
+    >>> queue = matched(queued, sent)
+    >>> queue.arrivals["len"].tolist(), queue.departures["time"].tolist(), queue.dropped["len"].tolist()
     ([60], [5], [70])
     """
     # imported here because it loads pandas, and plans do without

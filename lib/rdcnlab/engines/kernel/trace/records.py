@@ -29,7 +29,7 @@ def layout(text: str, fields: tuple[str, ...]) -> np.dtype[Any]:
     fields : tuple of str
         The scalar fields that were recorded.
     """
-    seen = {found["name"]: found for found in _FIELD.finditer(text)}
+    seen = {field["name"]: field for field in _FIELD.finditer(text)}
     kinds = [(name, f"<{'i' if seen[name]['signed'] == '1' else 'u'}{seen[name]['size']}") for name in fields]
     return np.dtype([("time", "<u8"), *kinds])
 
@@ -65,9 +65,9 @@ def read(directory: Path, name: str, offset_ns: int, fields: tuple[str, ...]) ->
     return out
 
 
-def rows(name: str, found: Sequence[tuple[int, ...]] = ()) -> NDArray[Any]:
+def rows(name: str, values: Sequence[tuple[int, ...]] = ()) -> NDArray[Any]:
     """Return records, in integers, of an event that the kernel did not trace: ``time`` and the event's fields."""
-    return np.array(list(found), np.dtype([(field, "<i8") for field in ("time", *FIELDS[name])]))
+    return np.array(list(values), np.dtype([(field, "<i8") for field in ("time", *FIELDS[name])]))
 
 
 def trace_offset(directory: Path, ready_ns: int, start_ns: int) -> int:

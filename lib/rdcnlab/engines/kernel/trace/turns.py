@@ -31,9 +31,9 @@ def numbered(network: Network, rows: NDArray[Any], flows: pd.DataFrame) -> NDArr
         begun = np.where(there, begins[np.where(there, candidate, 0)], np.inf) <= rows["time"]
         turn = np.where(begun, candidate, turn)
     wide = [(name, "<i8" if name == "dport" else rows.dtype[name]) for name in rows.dtype.names or ()]
-    found = np.empty(len(rows), wide)
+    numbered = np.empty(len(rows), wide)
     for name in rows.dtype.names or ():
-        found[name] = rows[name]
+        numbered[name] = rows[name]
     # a port that is no flow's stays none
-    found["dport"] = np.where(ours, FIRST_PORT + order[turn], 0)
-    return found
+    numbered["dport"] = np.where(ours, FIRST_PORT + order[turn], 0)
+    return numbered

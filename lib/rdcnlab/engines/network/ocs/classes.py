@@ -16,17 +16,17 @@ from rdcnlab.scenario import BYPASS, DARK, Schedule, Slot
 def classes(network: Network, switch: int) -> list[dict[str, Any]]:
     """Return the classes of a switch: those of its lines, and those of ways that need one."""
     static, lost = network.classes.static, network.classes.lost
-    found = [_static(static[line.number], line.number) for line in network.lines_at(switch) if line.number in static]
+    words = [_static(static[line.number], line.number) for line in network.lines_at(switch) if line.number in static]
     ends = network.classes.ends
-    found += [
+    words += [
         _static(ends[station.name], TARGET[BYPASS]) for station in network.stations_at(switch) if station.name in ends
     ]
     if switch in lost:
-        found.append(_static(lost[switch], TARGET[DARK]))
+        words.append(_static(lost[switch], TARGET[DARK]))
     name = network.switches[switch]
     entries = network.entries[switch]
-    found += [_timed(network, switch, entry) for entry in entries if entry.way.needs_class(name)]
-    return found + [_light(network, switch, light) for light in network.lights if light.switch == name]
+    words += [_timed(network, switch, entry) for entry in entries if entry.way.needs_class(name)]
+    return words + [_light(network, switch, light) for light in network.lights if light.switch == name]
 
 
 def _static(number: int, target: int) -> dict[str, Any]:
@@ -59,17 +59,17 @@ def _timed(network: Network, switch: int, entry: Entry) -> dict[str, Any]:
         slots.append(words)
     if len(slots) == 1:
         slots[0]["duration"] = 0  # the class never changes
-    found: dict[str, Any] = {"id": entry.number, "slots": slots, "phase": entry.phase}
+    timed: dict[str, Any] = {"id": entry.number, "slots": slots, "phase": entry.phase}
     if way.schedule is not None and first:
-        found |= _own_words(network, way.schedule)
+        timed |= _own_words(network, way.schedule)
     else:
-        found["hold"] = first and network.switch.dark == "hold"
+        timed["hold"] = first and network.switch.dark == "hold"
     if way.schedule is not None and way.schedule.echo is not None and name == way.echo:
         echo = way.schedule.echo
         shared = network.classes.shared[switch, echo.of]
-        found["echo"] = {"class": shared, "tdn": echo.tdn, "in_advance": echo.in_advance}
+        timed["echo"] = {"class": shared, "tdn": echo.tdn, "in_advance": echo.in_advance}
     versions = versions_of(network, entry, switch)
-    return found | ({"versions": versions} if versions else {})
+    return timed | ({"versions": versions} if versions else {})
 
 
 def _slot_words(slot: Slot, mtu: int) -> dict[str, int]:

@@ -26,7 +26,7 @@ def notifications(network: Network, switch: int) -> list[dict[str, Any]]:
         return []
     shared = network.classes.shared
     before: dict[str, int] = {}
-    found = []
+    told = []
     for notification in network.notifications:
         host, schedule = notification.host, notification.schedule
         before[schedule.name] = before.get(schedule.name, 0) + 1
@@ -47,5 +47,5 @@ def notifications(network: Network, switch: int) -> list[dict[str, Any]]:
         }
         if notification.towards is not None:
             words["prefix"] = prefix(network.switches.index(notification.towards))
-        found.append(words)
-    return found
+        told.append(words)
+    return told

@@ -28,17 +28,17 @@ def rules(network: Network, switch: int) -> list[dict[str, Any]]:
     rest = list(_rest(network, switch))
     if network.aliases is not None:
         return [*_of_ways(network, switch, network.aliases), *rest]
-    found = of_flows(network, switch, rest)
-    if len(found) + len(rest) > MOST_RULES:
+    own = of_flows(network, switch, rest)
+    if len(own) + len(rest) > MOST_RULES:
         reason = (
-            f"the switch {network.switches[switch]} would need {len(found) + len(rest)} rules, and it can have "
+            f"the switch {network.switches[switch]} would need {len(own) + len(rest)} rules, and it can have "
             f"{MOST_RULES}: one for each flow in each direction, where packets of no flow would take another way; "
             "fewer flows, or more switches, need fewer"
         )
         raise InputError.of(
             "flows", f"{len(network.traffic.flows)} flows", f"at most {MOST_RULES} rules", reason=reason
         )
-    return [*found, *rest]
+    return [*own, *rest]
 
 
 def _of_ways(network: Network, switch: int, chosen: Aliases) -> list[dict[str, Any]]:

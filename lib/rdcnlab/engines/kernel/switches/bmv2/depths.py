@@ -61,15 +61,15 @@ def queues(network: Network, number: int, program: str) -> list[dict[str, int]]:
     InputError
         The depth of a queue cannot be computed.
     """
-    found = [
+    queues = [
         _queue(station.host, index, program, network) for index, station in enumerate(network.stations_at(number), 1)
     ]
     ports = 1 if network.is_named else 2  # an only switch sees both ends of a link
-    found += [
+    queues += [
         _queue(line.link, FIRST_LINK + ports * index, program, network)
         for index, line in enumerate(network.lines_at(number))
     ]
-    return found
+    return queues
 
 
 def _queue(end: Host | Link, port: int, program: str, network: Network) -> dict[str, int]:

@@ -109,7 +109,7 @@ def _examined(switch: str, cli: str, *_variables: str | None) -> Install:
     libraries = _libraries(switch)
     python, modules, interpreter = _imports(cli)
     needed = _with_targets([switch, cli, *libraries, *modules, *interpreter])
-    found = {"LD_LIBRARY_PATH": _directories(libraries), "PYTHONPATH": modules}
+    variables = {"LD_LIBRARY_PATH": _directories(libraries), "PYTHONPATH": modules}
     return Install(
         switch=switch,
         cli=cli,
@@ -117,7 +117,7 @@ def _examined(switch: str, cli: str, *_variables: str | None) -> Install:
         version=version,
         notifies="--notifications-addr" in _output([switch, "--help"]),
         read=tuple(path for path in needed if not _system(path)),
-        environment=tuple((name, os.pathsep.join(paths)) for name, paths in found.items() if paths),
+        environment=tuple((name, os.pathsep.join(paths)) for name, paths in variables.items() if paths),
     )
 
 
@@ -163,8 +163,8 @@ def _interpreters(cli: str) -> list[str]:
     words = first.removeprefix("#!").split() if first.startswith("#!") else ["/usr/bin/env", "python3"]
     if Path(words[0]).name != "env":
         return [words[0]]
-    found = shutil.which(words[-1])
-    return list(dict.fromkeys([_PYTHON, *([found] if found else []), sys.executable]))
+    interpreter = shutil.which(words[-1])
+    return list(dict.fromkeys([_PYTHON, *([interpreter] if interpreter else []), sys.executable]))
 
 
 def _directories(paths: list[str]) -> list[str]:

@@ -38,7 +38,7 @@ def read(network: Network, directory: Path) -> tuple[NDArray[Any], NDArray[Any],
         rows.append((since_us * 1000, number, index, target))
     dark = [(*row, _DROP_DARK) for row in _packets(network, [(TARGET[DARK], row) for row in seen["dark"]])]
     names = list(network.links)
-    marked = _packets(network, [(names.index(name), row) for name, found in seen["marks"].items() for row in found])
+    marked = _packets(network, [(names.index(name), row) for name, packets in seen["marks"].items() for row in packets])
     return records.rows("ocs_slot", rows), records.rows("ocs_drop", dark), records.rows("ocs_mark", marked)
 
 
@@ -57,14 +57,14 @@ def joined(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
     return both[np.argsort(both["time"], kind="stable")]
 
 
-def _packets(network: Network, found: list[tuple[int, list[int]]]) -> list[tuple[int, ...]]:
+def _packets(network: Network, captured: list[tuple[int, list[int]]]) -> list[tuple[int, ...]]:
     """Return time, link, class (none), bytes and port of those captured packets that belong to the scenario's flows.
 
-    Each item of `found` is a link and (instant, port, length).
+    Each item of `captured` is a link and (instant, port, length).
     """
     last = FIRST_PORT + len(network.ports)
     return [
         (instant - START_NS, link, 0, length, port)
-        for link, (instant, port, length) in found
+        for link, (instant, port, length) in captured
         if FIRST_PORT <= port < last
     ]
