@@ -7,6 +7,8 @@ of campaigns, pools and the explorer have worker processes.
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Iterator, Sequence
 
 from rdcnlab.fields.errors import RunError
@@ -29,7 +31,8 @@ class PoolHere:
             try:
                 # as a worker gets it: in plain data
                 copy = Scenario.from_dict(scenario.to_dict())
-                run_one(copy, self.store, core=self.core, wall_limit_s=self.wall_limit_s)
+                with contextlib.redirect_stdout(sys.stderr):  # a worker's standard output has its answers
+                    run_one(copy, self.store, core=self.core, wall_limit_s=self.wall_limit_s)
             except RunError as failure:
                 error = failure
             yield Done(index, error)

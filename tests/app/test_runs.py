@@ -22,7 +22,7 @@ from tests.app.test_cli import Run, here, rdcnlab
 from tests.conftest import with_papers
 
 __all__ = ["here", "rdcnlab"]  # fixtures
-pytestmark = pytest.mark.usefixtures("fake_engine")
+pytestmark = pytest.mark.usefixtures("fake_engine", "pool_here")
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from rdcnlab.system import entry_points
 from tests.app.test_cli import Run, here, rdcnlab
 
 __all__ = ["here", "rdcnlab"]  # fixtures
-pytestmark = pytest.mark.usefixtures("fake_engine")
+pytestmark = pytest.mark.usefixtures("fake_engine", "pool_here")
 
 
 def printed(rows: list[dict[str, Any]], width: int) -> list[str]:
