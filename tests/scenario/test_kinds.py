@@ -42,9 +42,16 @@ def pair(**more: Any) -> dict[str, Any]:
 OPTICAL = [{"name": "a"}, {"name": "b"}, {"name": "o", "kind": "linux", "optical": True}]
 
 
+PROGRAMS = [{"host": "h1", "run": "true"}, {"host": "h2", "run": "true"}]
+
+
 @pytest.mark.parametrize(
     ("asked", "field", "allowed"),
     [
+        *(
+            (scenario(network(kind), programs=PROGRAMS), "network.switches.a.kind", "ocs, with programs")
+            for kind in ("linux", "ovs", "bmv2")
+        ),
         (scenario(network("ovs"), flow(path=DARK), switch={"dark": "hold"}), "switch.dark", "a, which is ovs"),
         (
             scenario(network("ovs", schedules=[pair(dark="drop", queue="1 MB")])),

@@ -210,8 +210,11 @@ def get_engine(scenario: Scenario) -> Engine:
     if known is None:
         raise InputError.of("engine.kind", scenario.engine.kind, " or ".join(map(repr, ENGINES)))
     module, _, name = known.partition(":")
-    engine: Engine = getattr(importlib.import_module(module), name)(scenario)
-    return engine
+    kind = getattr(importlib.import_module(module), name)
+    if not (isinstance(kind, type) and issubclass(kind, Engine)):
+        allowed = "a class that inherits from rdcnlab.engines.Engine, and is made with the scenario that it runs"
+        raise InputError.of("RDCNLAB_ENGINE", known, allowed)
+    return kind(scenario)
 
 
 def wall_limit_s(scenarios: Iterable[Scenario]) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import functools
 import hashlib
 import json
 import os
@@ -77,34 +76,47 @@ def kept_hash_of(begin: Iterable[Path], imported: Imported = imported_engines) -
     """Return `hash_of`, which takes half a second, from the user's cache unless a module of the engines has changed."""
     first = list(begin)
     question = " ".join([imported.__name__, *(str(path.relative_to(_ROOT)) for path in first)])
-    try:
-        state, hashes = json.loads(places.code_hashes().read_text())
-    except (OSError, ValueError, TypeError):
-        state, hashes = "", {}
-    if state != _state():
-        hashes = {}
-    if question not in hashes:
-        hashes[question] = hash_of(first, imported)
-        _keep(json.dumps([_state(), hashes]))
-    return str(hashes[question])
+    before = _state()
+    hashes = _kept(before)
+    if question in hashes:
+        return hashes[question]
+    hashes[question] = hash_of(first, imported)
+    # a module that was edited meanwhile must not have its hash kept under the bytes that were there before
+    if before is not None and _state() == before:
+        _keep(json.dumps([before, hashes]))
+    return hashes[question]
+
+
+def _kept(state: str | None) -> dict[str, str]:
+    """Return the kept hashes of a state by their question; none if the file is missing, damaged, or another's."""
+    with contextlib.suppress(OSError, ValueError, TypeError, RuntimeError):  # RuntimeError: nobody knows a home
+        of, hashes = json.loads(places.code_hashes().read_text())
+        if of == state and isinstance(hashes, dict) and all(isinstance(one, str) for one in hashes.values()):
+            return hashes
+    return {}
 
 
 def _keep(text: str) -> None:
-    target = places.code_hashes()
-    part = target.with_suffix(f".{os.getpid()}")
-    with contextlib.suppress(OSError):  # it is only quicker with it
+    with contextlib.suppress(OSError, RuntimeError):  # it is only quicker with it
+        target = places.code_hashes()
+        part = target.with_suffix(f".{os.getpid()}")
         target.parent.mkdir(parents=True, exist_ok=True)
         part.write_text(text)
         part.replace(target)
 
 
-@functools.cache
-def _state() -> str:
-    """Return a hash of what `hash_of` depends on: Python, and the bytes of all modules of the engines."""
+def _state() -> str | None:
+    """Return a hash of what `hash_of` depends on: Python, and the bytes of all modules of the engines.
+
+    None if a file disappears meanwhile, or cannot be read.
+    """
     sha = hashlib.sha256(sys.version.encode())
-    for path in sorted((_ROOT / "rdcnlab" / "engines").rglob("*.py")):
-        content = path.read_bytes()
-        sha.update(f"{path.relative_to(_ROOT)} {len(content)}\n".encode() + content)
+    try:
+        for path in sorted((_ROOT / "rdcnlab" / "engines").rglob("[!.]*.py")):  # editors leave files with a dot
+            content = path.read_bytes()
+            sha.update(f"{path.relative_to(_ROOT)} {len(content)}\n".encode() + content)
+    except OSError:
+        return None
     return sha.hexdigest()
 
 

@@ -13,6 +13,7 @@ from rdcnlab import engines
 from rdcnlab.engines import get_engine
 from rdcnlab.fields.errors import HintWarning, InputError, RdcnlabError, RunError, shown
 from rdcnlab.runs import clocks, views
+from rdcnlab.runs.clocks import Identity
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.runs.pools import Pool
@@ -124,7 +125,8 @@ def campaign(
         for message in cautions_of(distinct):
             warnings.warn(message, HintWarning, stacklevel=2)
     store = Store() if store is None else store
-    stored = lookup(distinct, store, needs)
+    identity = _asked_once()
+    stored = lookup(distinct, store, needs, identity)
     runs_by_hash = {scenario.hash: run for scenario, run in zip(distinct, stored, strict=True)}
     missing = [scenario for scenario in distinct if runs_by_hash[scenario.hash] is None]
     failures: list[Failure] = []
@@ -139,13 +141,13 @@ def campaign(
                 progress_bar(len(distinct), "run", initial=len(distinct) - len(missing), shown=progress)
             )
             if progress:
-                stack.enter_context(clocks.shown(missing, store, bar))
+                stack.enter_context(clocks.shown(missing, store, bar, identity))
             ended = stack.enter_context(contextlib.closing(pool.run(missing)))  # type: ignore[type-var]
             for task in ended:
                 scenario = missing[task.index]
                 error = task.error
                 if error is None:
-                    runs_by_hash[scenario.hash] = lookup([scenario], store, needs)[0]
+                    runs_by_hash[scenario.hash] = lookup([scenario], store, needs, identity)[0]
                     if runs_by_hash[scenario.hash] is None:
                         error = RunError("the engine changed during the campaign; start it again")
                 if error is not None:
@@ -184,16 +186,19 @@ def cautions_of(scenarios: Iterable[Scenario]) -> list[str]:
     return list(dict.fromkeys(str(caution) for scenario in one_of_each(scenarios) for caution in cautions(scenario)))
 
 
-def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = None) -> list[Run | None]:
+def lookup(
+    scenarios: Sequence[Scenario], store: Store, needs: Needs | None = None, identity: Identity | None = None
+) -> list[Run | None]:
     """Return for each scenario the local run by the present engine, otherwise the shipped run, otherwise None.
 
     A run counts as missing if it lacks a part of a table that `needs` returns.
     """
+    identity = identity or _identity
     runs = []
     local = store.hashes()
     for scenario in scenarios:
         # computing an identity takes time, and only a local run needs it
-        run = store.find(scenario, _identity(scenario) if scenario.hash in local else None)
+        run = store.find(scenario, identity(scenario) if scenario.hash in local else None)
         runs.append(run if run is None or needs is None or run.holds(needs(scenario)) else None)
     return runs
 
@@ -202,6 +207,18 @@ def _identity_settings(scenario: Scenario) -> Hashable:
     """Return the settings that the engine's identity depends on."""
     programs = scenario.quic if any(flow.protocol == "quic" for flow in scenario.flows) else None
     return scenario.engine, scenario.switch, programs, scenario.programs, additions(scenario)
+
+
+def _asked_once() -> Identity:
+    """Return `_identity` that compiles the network of each scenario once, which takes seconds with 30 000 flows."""
+    known: dict[str, str | None] = {}
+
+    def identity(scenario: Scenario) -> str | None:
+        if scenario.hash not in known:
+            known[scenario.hash] = _identity(scenario)
+        return known[scenario.hash]
+
+    return identity
 
 
 def _identity(scenario: Scenario) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,10 @@ class Seen:
     arrived: Arrived | None = None
 
 
+#: Returns the identity of the engine for a scenario; None if this machine lacks something that it depends on.
+Identity = Callable[[Scenario], str | None]
+
+
 class Clocks:
     """The virtual clocks of the runs of some scenarios on this machine.
 
@@ -41,11 +45,16 @@ class Clocks:
         The scenarios that are run.
     store : Store
         Where their runs will be stored.
+    identity : callable, optional
+        Returns the identity of the engine for a scenario, if the caller knows it.
     """
 
-    def __init__(self, scenarios: Sequence[Scenario], store: Store) -> None:
+    def __init__(self, scenarios: Sequence[Scenario], store: Store, identity: Identity | None = None) -> None:
         self._work = store.root / ".work"
-        self._scenarios = {run_id(one, get_engine(one).identity()): one for one in scenarios}
+        identities = (get_engine(one).identity() if identity is None else identity(one) for one in scenarios)
+        self._scenarios = {
+            run_id(one, known): one for one, known in zip(scenarios, identities, strict=True) if known is not None
+        }
 
     def read(self, *, flows: bool = False) -> list[Seen]:
         """Return the runs in progress, in the order of the scenarios; with `flows` also what they have received.
@@ -66,7 +75,7 @@ class Clocks:
 
 
 @contextlib.contextmanager
-def shown(scenarios: Sequence[Scenario], store: Store, bar: Any) -> Iterator[None]:
+def shown(scenarios: Sequence[Scenario], store: Store, bar: Any, identity: Identity) -> Iterator[None]:
     """Show the virtual time of the runs in progress in a progress bar, inside the block, unless there are many.
 
     Of few scenarios, the rates of the flows are shown below the bar.
@@ -75,7 +84,7 @@ def shown(scenarios: Sequence[Scenario], store: Store, bar: Any) -> Iterator[Non
         yield
         return
     try:
-        clocks = Clocks(scenarios, store)
+        clocks = Clocks(scenarios, store, identity)
     except RdcnlabError:  # the campaign itself will say so
         yield
         return

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import Field, model_validator
@@ -43,12 +43,11 @@ ONLY_SWITCH = "sw"
 _Named = TypeVar("_Named", Node, Host, Link)
 
 
-def _named(kind: str, things: Sequence[_Named], name: str) -> _Named:
-    for thing in things:
-        if thing.name == name:
-            return thing
+def _named(kind: str, things: Mapping[str, _Named], name: str) -> _Named:
+    if name in things:
+        return things[name]
     what = kind.removesuffix("es" if kind == "switches" else "s")
-    raise InputError.unknown(f"network.{kind}", name, [thing.name for thing in things], what)
+    raise InputError.unknown(f"network.{kind}", name, list(things), what)
 
 
 @functools.lru_cache(maxsize=64)
@@ -168,17 +167,29 @@ class Network(Frozen):
         """Return all lines of a host: its own entry first, then its further lines in the order of the network."""
         return (self.host(name), *(line for line in self.hosts if line.of == name))
 
+    @functools.cached_property
+    def _nodes_by_name(self) -> dict[str, Node]:
+        return {node.name: node for node in self.nodes}
+
+    @functools.cached_property
+    def _hosts_by_name(self) -> dict[str, Host]:
+        return {host.name: host for host in self.hosts}
+
+    @functools.cached_property
+    def _links_by_name(self) -> dict[str, Link]:
+        return {link.name: link for link in self.links}
+
     def node(self, name: str) -> Node:
         """Return the switch of this name; an unknown one raises InputError."""
-        return _named("switches", self.nodes, name)
+        return _named("switches", self._nodes_by_name, name)
 
     def host(self, name: str) -> Host:
         """Return the host of this name; an unknown one raises InputError."""
-        return _named("hosts", self.hosts, name)
+        return _named("hosts", self._hosts_by_name, name)
 
     def link(self, name: str) -> Link:
         """Return the link of this name; an unknown one raises InputError."""
-        return _named("links", self.links, name)
+        return _named("links", self._links_by_name, name)
 
     def _check_optics(self, optics: Optics) -> None:
         """Raise FieldError if circuits or a table name links that do not lead from a rack to an optical switch."""

@@ -44,8 +44,9 @@ class Sends(Frozen):
     think : int
         ns from the end of an answer to the next request.
     after : str or None
-        A flow, or a workload. This one starts when that one has ended, or all flows of that workload; its times count
-        from there. A flow ends when its receiver has all data; datagrams end when all are sent.
+        A flow, or a workload. This one starts when that one has ended, or all flows of that workload; its times, and
+        all arrivals of a workload, count from there. A flow ends when its receiver has all data; datagrams end when all
+        are sent.
     """
 
     # the schema is built after `__pydantic_init_subclass__` has put the fields into their order
@@ -69,8 +70,8 @@ class Sends(Frozen):
         """Put the fields into their order: pydantic begins with those of the base."""
         super().__pydantic_init_subclass__(**options)
         fields = cls.__pydantic_fields__
-        cls.__pydantic_fields__ = {name: fields.pop(name) for name in cls.in_order.split()}
-        assert not fields, f"{cls.__name__}.in_order lacks {', '.join(fields)}"
+        ordered = {name: fields.pop(name) for name in cls.in_order.split()}
+        cls.__pydantic_fields__ = ordered | fields
 
     @model_validator(mode="before")
     @classmethod

@@ -68,8 +68,32 @@ def test_the_hash_of_code_is_kept_until_a_module_changes(monkeypatch: pytest.Mon
     assert fingerprint.kept_hash_of(first) == "computed"
     monkeypatch.setattr(fingerprint, "_state", lambda: "other bytes")
     assert fingerprint.kept_hash_of(first) == fingerprint.hash_of(first)
-    (tmp_path / "rdcnlab" / "code.json").write_text("[")
-    assert fingerprint.kept_hash_of(first) == fingerprint.hash_of(first)
+    for damaged in ("[", '["other bytes", 5]', '["other bytes", {"a": null}]', "{}"):
+        (tmp_path / "rdcnlab" / "code.json").write_text(damaged)
+        assert fingerprint.kept_hash_of(first) == fingerprint.hash_of(first)
+
+
+def test_the_hash_of_a_module_that_is_edited_meanwhile_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first, states = [fingerprint.file_of(identity._READER)], iter(["before", "after"])
+    with monkeypatch.context() as patch:
+        patch.setattr(fingerprint, "_state", lambda: next(states))
+        assert fingerprint.kept_hash_of(first) == fingerprint.hash_of(first)
+    assert not (tmp_path / "rdcnlab" / "code.json").exists()
+
+
+def test_what_editors_leave_beside_modules_does_not_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    engines = tmp_path / "rdcnlab" / "engines"
+    engines.mkdir(parents=True)
+    (engines / "a.py").touch()
+    monkeypatch.setattr(fingerprint, "_ROOT", tmp_path)
+    before = fingerprint._state()
+    (engines / ".#a.py").symlink_to("nobody@nowhere")
+    assert fingerprint._state() == before is not None
+    (engines / "b.py").symlink_to("nowhere")
+    assert fingerprint._state() is None
 
 
 def test_a_run_is_known_by_its_plan(engine: KernelEngine, two_flows: Scenario) -> None:

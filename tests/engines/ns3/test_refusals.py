@@ -112,8 +112,23 @@ def test_settings_that_describe_what_ns3_does_are_accepted() -> None:
     check(asked(transport=FIXED))
 
 
+def test_what_is_wrong_with_all_flows_of_a_workload_is_said_once() -> None:
+    hosts = {"fabric": "dumbbell", "pairs": 4, "rate": "1 Gb/s"}
+    workload = {"name": "w", "sizes": "1 MB", "arrivals": "once", "pattern": "permutation", "cc": "retcp"}
+    data = {"network": hosts, "engine": {"kind": "ns3"}, "workloads": [workload]}
+    with pytest.raises(InputError) as caught:
+        check(Scenario.from_dict(data))
+    assert [problem.field for problem in caught.value.problems] == ["workloads.w.cc"]
+
+
 def test_the_engine_is_found_by_its_name_and_needs_nothing_to_refuse() -> None:
     assert isinstance(get_engine(asked()), Ns3Engine)
+
+
+def test_an_engine_of_ones_own_that_is_none_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RDCNLAB_ENGINE", "collections:OrderedDict")
+    with pytest.raises(InputError, match=r"RDCNLAB_ENGINE: 'collections:OrderedDict'.*inherits from"):
+        get_engine(asked())
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,14 @@ class Traffic:
 
     def of(self, protocol: str) -> tuple[Flow, ...]:
         """Return the flows with a protocol."""
-        return tuple(flow for flow in self.flows if flow.protocol == protocol)
+        return tuple(self._by_protocol.get(protocol, ()))
+
+    @functools.cached_property
+    def _by_protocol(self) -> Mapping[str, list[Flow]]:
+        flows: dict[str, list[Flow]] = {}
+        for flow in self.flows:
+            flows.setdefault(flow.protocol, []).append(flow)
+        return flows
 
     @functools.cached_property
     def numbers(self) -> Mapping[str, int]:

@@ -40,7 +40,8 @@ PROTOCOLS = ("tcp", "udp")
 
 def check(scenario: Scenario) -> None:
     """Raise InputError if a scenario uses settings that ns-3 lacks; it has a problem for each field."""
-    problems = [problem for error in _refused(scenario) for problem in error.problems]
+    # all flows of a workload have the same one
+    problems = dict.fromkeys(problem for error in _refused(scenario) for problem in error.problems)
     if problems:
         raise InputError(*problems)
 

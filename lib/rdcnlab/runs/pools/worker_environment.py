@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import Mapping
 
-from rdcnlab.engines import get_engine
+from rdcnlab.engines import Engine, get_engine
 from rdcnlab.fields.errors import InputError, Problem
 from rdcnlab.scenario import Scenario
 
@@ -41,7 +41,10 @@ def of_scenario(scenario: Scenario) -> dict[str, str]:
     RunError
         Something that the identity depends on is missing.
     """
-    engine = get_engine(scenario)
+    return _of_engine(get_engine(scenario))
+
+
+def _of_engine(engine: Engine) -> dict[str, str]:
     hashes = {**engine.facts(), "identity": engine.identity()}
     return general() | {name: value[:_DIGITS] for name, value in hashes.items()}
 
@@ -54,10 +57,11 @@ def examine(scenario: Scenario, expected: Environment) -> dict[str, str]:
     RunError
         The engine cannot run here.
     """
-    values = of_scenario(scenario)
+    engine = get_engine(scenario)
+    values = _of_engine(engine)
     # with other facts, this would build another kernel than the campaign's
     if values == expected:
-        get_engine(scenario).prepare()
+        engine.prepare()
     return values
 
 

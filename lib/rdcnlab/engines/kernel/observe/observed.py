@@ -118,9 +118,9 @@ def _flows(traffic: Traffic, directory: Path) -> pd.DataFrame:
                 complete=row["finished"],
                 finished=row["finished"] or (flow.protocol == "udp" and row["received_B"] == traffic.sizes[flow.name]),
                 received_B=row["received_B"],
-                # those of the protocol quic have none
-                retransmits=row.get("retransmits", 0),
-                timeouts=row.get("timeouts", 0),
+                # programs of QUIC and datagrams have none
+                retransmits=row["retransmits"] if flow.is_tcp else 0,
+                timeouts=row["timeouts"] if flow.is_tcp else 0,
                 mss_B=row["mss_B"],
             )
         )

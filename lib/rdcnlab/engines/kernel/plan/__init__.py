@@ -90,7 +90,7 @@ def compile_plan(network: Network, *, here: bool = True) -> dict[str, Any]:
 
 def check(network: Network) -> None:
     """Raise InputError if the scenario asks for something that this engine cannot do."""
+    programs.check(network)  # first, because other kinds of switches than ocs know no traffic of programs
     switches_of(network).check()
     quic.check(network.traffic)
-    programs.check(network)
     flows.check(network.traffic)

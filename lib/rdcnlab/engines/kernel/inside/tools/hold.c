@@ -46,7 +46,7 @@ int hold_main(int argc, char **argv)
 	sem_init(&made, 0, 0);
 	/* one after the other: namespaces draw random numbers when they are made */
 	for (int i = 0; i < count; i++) {
-		start_thread(hold, NULL, 64 << 10);
+		start_thread("hold", hold, NULL, 64 << 10);
 		sem_wait(&made);
 		printf("%ld\n", made_id);
 	}

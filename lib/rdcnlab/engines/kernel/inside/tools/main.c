@@ -43,7 +43,7 @@ void sleep_until_ns(uint64_t instant)
 		;
 }
 
-void start_thread(void *(*run)(void *), void *argument, size_t stack)
+void start_thread(const char *what, void *(*run)(void *), void *argument, size_t stack)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -54,7 +54,7 @@ void start_thread(void *(*run)(void *), void *argument, size_t stack)
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	error = pthread_create(&thread, &attributes, run, argument);
 	if (error)
-		die("thread: %s", strerror(error));
+		die("%s: thread: %s", what, strerror(error));
 }
 
 void write_file(const char *path, const char *text)

@@ -100,5 +100,5 @@ void start_progress(int directory, struct flow *flows, int count, uint64_t start
 	if (!put(&many, sizeof(many)))
 		return;
 	memset(noted.row, 0xff, noted.size);	/* no page fault later */
-	start_thread(note, NULL, STACK);
+	start_thread("progress", note, NULL, STACK);
 }

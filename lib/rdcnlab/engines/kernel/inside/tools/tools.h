@@ -22,7 +22,7 @@ void sleep_until_ns(uint64_t instant);
 
 /* Begin a thread that nobody waits for, with a stack of some bytes; die() if it fails. */
 #define STACK (256u << 10)
-void start_thread(void *(*run)(void *), void *argument, size_t stack);
+void start_thread(const char *what, void *(*run)(void *), void *argument, size_t stack);
 
 /* Write a string to a file of the guest (sysctl, tracefs); die() if it fails. */
 void write_file(const char *path, const char *text);

@@ -186,7 +186,7 @@ static void *run_sink(void *argument)
 static void start_counted(void *(*end)(void *), struct flow *f)
 {
 	count_running(!in_background(f));
-	start_thread(end, f, STACK);
+	start_thread(f->name, end, f, STACK);
 }
 
 static void *run_loop(void *first)
@@ -325,7 +325,7 @@ int traffic_main(int argc, char **argv)
 		start_counted(run_loop, looped);
 	if (beside_programs) {
 		count_running(1);
-		start_thread(await_programs, NULL, STACK);
+		start_thread("programs", await_programs, NULL, STACK);
 	}
 	start_progress(result_directory, flows, flow_count, ready);
 	if (now_ns() >= ready)

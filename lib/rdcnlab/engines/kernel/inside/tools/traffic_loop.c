@@ -223,7 +223,7 @@ static void expect_data(struct flow *f, int operation)
 		if (operation == EPOLL_CTL_MOD)
 			epoll_ctl(events, EPOLL_CTL_DEL, f->rx, NULL);
 		fcntl(f->rx, F_SETFL, 0);
-		start_thread(receive_large, f, STACK);
+		start_thread(f->name, receive_large, f, STACK);
 		return;
 	}
 	if (setsockopt(f->rx, SOL_SOCKET, SO_RCVLOWAT, &all, sizeof(all)))
