@@ -14,6 +14,7 @@ from rdcnlab.engines.observation.ledger import Account, faults, table
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.ledger import by_place
 from rdcnlab.scenario import Scenario
+from tests.engines.conftest import RunGuest
 
 #: Bytes of 1000 datagrams of 1472 B.
 SIZE = 1000 * 1472
@@ -62,6 +63,17 @@ def test_what_came_is_what_left_was_dropped_or_waits() -> None:
 )
 def test_a_fault_names_place_and_count(account: Account, said: str) -> None:
     assert faults([account]) == [said]
+
+
+@pytest.mark.guest
+def test_what_waits_in_a_card_that_moderates_interrupts_is_there(run_guest: RunGuest) -> None:
+    """The run ends while datagrams come, one in 14.72 us: at most 7 wait for an interrupt that is 100 us late."""
+    scenario = pair(limit="10 ms", offload={"gro": True, "coalesce": "100 us"})
+    seen = accounts(scenario, run_guest(scenario).directory)
+    port, socket = seen["b@sw", "hand-over"], seen["b", "host"]
+    assert 0 < port.waiting <= 7
+    assert port.entered == port.delivered + port.waiting
+    assert socket.entered == port.delivered
 
 
 def test_the_table_has_a_row_for_each_fate_and_reason() -> None:
