@@ -118,6 +118,27 @@ def test_a_claim_may_count_in_one_column_only(field: str, kind: str) -> None:
         Paper.model_validate({**TWO_COLUMNS, "items": rows})
 
 
+#: Claims that inputs decide, or whose verdict was known before the runs, with the columns in which they do not count.
+DECIDED_BEFORE = {
+    "dogar/fig4/bbr-more-than-large": {"calibrated"},
+    "dogar/fig6/alike": {"calibrated"},
+    "dogar/fig9/none-in-large": {"calibrated"},
+    "dogar/fig15/nuftcp-none": {"literal"},
+    "dogar/fig16/fewer": {"6.12", "literal", "ns3"},
+    "carpa/fig8/at-0.1": {"6.12", "4.4", "calibrated"},
+    "carpa/fig8/at-2": {"6.12", "4.4", "calibrated"},
+    "carpa/fig10/no-collapse": {"calibrated"},
+}
+
+
+@pytest.mark.parametrize(("name", "columns"), DECIDED_BEFORE.items(), ids=str)
+def test_what_inputs_decide_or_was_known_before_is_not_counted_there(name: str, columns: set[str]) -> None:
+    paper, item, identifier = name.split("/")
+    (claim,) = (one for one in claims.paper(paper).item(item).claims if one.id == identifier)
+    of_item = [column.id for column in claims.paper(paper).columns_of(item)]
+    assert {column for column in of_item if claim.reasons(column)} == columns
+
+
 WITH_CHOICE = [kind for kind in select(["aykurt"]) if len(claims.paper("aykurt").choices_of(kind.id)) > 1]
 
 
