@@ -106,6 +106,8 @@ class Claim(Frozen):
         counted.
     stated_at_s : tuple of float
         Instants in s that the paper states, with which the measured ones are compared and which figures draw.
+    weak : str
+        Why little follows if the claim holds. It is counted all the same.
     was : FirstWording, optional
         The first wording of a claim that was restated.
     because : tuple of str
@@ -129,6 +131,7 @@ class Claim(Frozen):
     trivial: str = ""
     own: bool = False
     stated_at_s: Annotated[tuple[float, ...], Listed] = ()
+    weak: str = ""
     was: FirstWording | None = None
     because: Sentences = Field(default_factory=dict)
     tried: Sentences = Field(default_factory=dict)

@@ -65,8 +65,10 @@ class JudgedClaim:
         Whether the claim counts in the score.
     uncounted : str
         The kind of reason why it does not count; see `Claim.reasons`.
+    weak : str
+        Why little follows if it holds; empty for most claims.
     was : JudgedWording or None
-        The first wording, if the claim was first.
+        The first wording, if the claim was restated.
     """
 
     paper: str
@@ -89,6 +91,7 @@ class JudgedClaim:
     own: bool
     counted: bool
     uncounted: str
+    weak: str
     was: JudgedWording | None
 
     @property
@@ -186,6 +189,7 @@ def judged(
         own=own or claim.own,
         counted=not (not_counted or own or claim.own),
         uncounted=next(iter(claim.reasons(column)), ""),
+        weak=claim.weak,
         was=_first_wording(claim, first),
     )
 

@@ -139,6 +139,27 @@ def test_what_inputs_decide_or_was_known_before_is_not_counted_there(name: str, 
     assert {column for column in of_item if claim.reasons(column)} == columns
 
 
+def test_weak_claims_are_counted_and_say_why_in_a_line_or_two() -> None:
+    """Three claims of carpa that one setting decides name each other."""
+    weak = {
+        f"{kind.paper}/{kind.id}/{claim.id}": claim.weak
+        for kind in select()
+        for claim in kind().claims.claims
+        if claim.weak
+    }
+    assert weak.keys() == {
+        "aykurt/fig7/marks-against-retransmissions", "aykurt/fig10/tcp-takes-rest", "aykurt/fig15/r2",
+        "carpa/fig7/recovers-quicker", "carpa/tab1/kernel-buffer", "carpa/fig11/constant", "carpa/fig11/limited",
+        "dogar/tab3/reactive", "dogar/tab3/by-marks",
+        "tdtcp/fig7b/retcpdyn-ahead", "tdtcp/fig14/retcpdyn-ahead",
+        "vargas/fig3/red-same-maximum",
+    }  # fmt: skip
+    assert max(map(len, weak.values())) < 200
+    three = {"carpa/tab1/kernel-buffer", "carpa/fig11/constant", "carpa/fig11/limited"}
+    for name in three:
+        assert all(f"`{other.rsplit('/', 1)[1]}`" in weak[name] for other in three - {name})
+
+
 WITH_CHOICE = [kind for kind in select(["aykurt"]) if len(claims.paper("aykurt").choices_of(kind.id)) > 1]
 
 

@@ -47,6 +47,18 @@ def test_every_case_is_a_line_with_its_own_verdict() -> None:
     assert "every variant gains more than 10 % &lt;twice&gt;" in html
 
 
+def test_a_weak_claim_says_why_little_follows_from_it() -> None:
+    why = "one setting decides this claim & two others"
+    weak = judged(
+        "aykurt", "fig4", "6.12", CLAIM.model_copy(update={"weak": why}), MEASURED,
+        first=None, own=False, profile="paper", runs=9,
+    )  # fmt: skip
+    assert weak.counted
+    assert f"weak      {why}" in repr(Scorecard((weak,)))
+    assert "weak: one setting decides this claim &amp; two others" in Scorecard((weak,))._repr_html_()
+    assert "weak" not in repr(Scorecard((row(),)))
+
+
 def test_no_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     words = "A cause that takes many words, " * 20

@@ -47,6 +47,8 @@ class ClaimView:
         Whether it is counted in the score, and whether it is ours.
     cells : list of Cell
         One for each column.
+    weak : str
+        Why little follows if the claim holds; empty for most claims.
     causes : list of str
         The causes, or the candidates that were tried, if the claim is not reproduced.
     was : list of str
@@ -58,6 +60,7 @@ class ClaimView:
     counted: bool
     own: bool
     cells: list[Cell]
+    weak: str
     causes: list[str]
     was: list[str]
 
@@ -232,8 +235,9 @@ def _claim(rows: Rows, causes_of: Sequence[list[str]]) -> ClaimView:
     ]
     cells = [Cell(row.column, row.cases, row.note, row.verdict, row.remarks) for row in rows]
     return ClaimView(
-        first.text, first.expected, first.counted, first.own, cells, _by_column(rows, sentences), _by_column(rows, was)
-    )
+        first.text, first.expected, first.counted, first.own, cells, first.weak,
+        _by_column(rows, sentences), _by_column(rows, was),
+    )  # fmt: skip
 
 
 def _causes(row: JudgedClaim, experiments: list[dict[str, str]]) -> list[str]:
