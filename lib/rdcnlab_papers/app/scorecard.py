@@ -23,7 +23,7 @@ def cards(rows: Rows) -> list[Scorecard]:
 
 
 def restated_claims(rows: Rows) -> list[dict[str, str]]:
-    """Return the restated claims: both wordings, and the verdict on each by the rule of its time."""
+    """Return the restated claims: each earlier wording beside today's, and the verdicts by the rules of their times."""
     return [
         {
             "item": row.item,
@@ -31,12 +31,13 @@ def restated_claims(rows: Rows) -> list[dict[str, str]]:
             "text": row.text,
             "expected": row.expected,
             "verdict": row.verdict,
-            "was": row.was.text,
-            "was expected": row.was.expected,
-            "was verdict": row.was.verdict,
+            "was": was.text,
+            "was expected": was.expected,
+            "was verdict": was.verdict,
+            "until": was.until,
         }
         for row in rows
-        if row.was is not None
+        for was in row.was
     ]
 
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -27,6 +29,11 @@ def _by_column(value: Any) -> Any:
 def _text_by_column(value: Any) -> Any:
     """Read a text as that of every column."""
     return {"": value} if isinstance(value, str) and value else value or {}
+
+
+def _one_or_several(value: Any) -> Any:
+    """Read a mapping as the only one of a list."""
+    return (value,) if isinstance(value, Mapping) else tuple(value or ())
 
 
 def _of_column(texts: dict[str, str], column: str) -> str:
@@ -60,15 +67,21 @@ class Column(Frozen):
     most_runs: Annotated[int, whole(1, 10_000)] | None = None
 
 
-class FirstWording(Frozen):
-    """The first wording of a claim that was restated; it stays beside the claim.
+class EarlierWording(Frozen):
+    """A wording of a claim that was restated; it stays beside the claim for ever.
 
-    The measurement for it has the key ``<claim> was``. Without this key it is the measurement for the claim.
+    Parameters
+    ----------
+    text, expect, unit
+        As a claim has them. Without a unit it is that of the claim.
+    until : date
+        The day of the change.
     """
 
     text: str
     expect: Expectation
     unit: str | None = None
+    until: datetime.date
 
 
 class Claim(Frozen):
@@ -108,8 +121,9 @@ class Claim(Frozen):
         Instants in s that the paper states, with which the measured ones are compared and which figures draw.
     weak : str
         Why little follows if the claim holds. It is counted all the same.
-    was : FirstWording, optional
-        The first wording of a claim that was restated.
+    was : tuple of EarlierWording
+        The earlier wordings of a claim that was restated, the first one first; a single one needs no list. See
+        `rdcnlab_papers.items.judged.measured_before` for their measurements.
     because : tuple of str
         Why the claim does not hold here: one sentence for each of the item's causes of this claim, in their order; see
         `rdcnlab_papers.items.item.Item.causes`. Either one list, or one list for each column.
@@ -132,7 +146,7 @@ class Claim(Frozen):
     own: bool = False
     stated_at_s: Annotated[tuple[float, ...], Listed] = ()
     weak: str = ""
-    was: FirstWording | None = None
+    was: Annotated[tuple[EarlierWording, ...], BeforeValidator(_one_or_several)] = ()
     because: Sentences = Field(default_factory=dict)
     tried: Sentences = Field(default_factory=dict)
 

@@ -40,7 +40,7 @@ def row(claim: str, column: str, verdict: str, **more: Any) -> JudgedClaim:
         "paper": "aykurt", "item": "fig4", "claim": claim, "column": column, "text": f"the {claim}", "verdict": verdict,
         "expected": "> 1", "measured": "2", "cases": [{"case": "", "measured": "2", "verdict": verdict}], "note": "",
         "profile": "paper", "runs": 3, "shipped": "", "holds": "", "remark": "", "because": [],
-        "tried": [], "own": False, "counted": True, "uncounted": "", "weak": "", "was": None, **more,
+        "tried": [], "own": False, "counted": True, "uncounted": "", "weak": "", "was": [], **more,
     }  # fmt: skip
     return from_data([fields])[0]
 

@@ -160,6 +160,34 @@ def test_weak_claims_are_counted_and_say_why_in_a_line_or_two() -> None:
         assert all(f"`{other.rsplit('/', 1)[1]}`" in weak[name] for other in three - {name})
 
 
+#: First wordings that were overwritten for some days, with the number of wordings before today's.
+RESTORED = {
+    "aykurt/fig4/apart-below-10": 1,
+    "aykurt/fig5/growth-after-main": 3,
+    "aykurt/fig6a/bbr-alone": 1,
+    "aykurt/fig6a/bbr-after": 1,
+    "aykurt/fig6b/larger-differences": 3,
+    "aykurt/fig15/always-longer": 1,
+    "tdtcp/fig10a/quiet-days": 2,
+    "tdtcp/fig10a/mptcp-baseline": 2,
+    "tdtcp/fig10b/p90-cubic": 2,
+    "tdtcp/fig10b/p90-tdtcp": 2,
+    "tdtcp/fig10b/most-cubic": 2,
+    "tdtcp/fig10b/most-tdtcp": 2,
+    "tdtcp/fig11/all-over-none": 1,
+}
+
+
+def test_first_wordings_stay_for_ever_in_the_order_of_their_days() -> None:
+    was = {f"{kind.paper}/{kind.id}/{claim.id}": claim.was for kind in select() for claim in kind().claims.claims}
+    assert {name: len(was[name]) for name in RESTORED} == RESTORED
+    for name, wordings in was.items():
+        days = [wording.until for wording in wordings]
+        assert days == sorted(days), name
+    assert was["aykurt/fig6b/larger-differences"][0].expect == Expectation(above=1)
+    assert was["aykurt/fig5/growth-after-main"][0].expect == Expectation(at_least=95)
+
+
 WITH_CHOICE = [kind for kind in select(["aykurt"]) if len(claims.paper("aykurt").choices_of(kind.id)) > 1]
 
 

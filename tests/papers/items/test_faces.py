@@ -26,7 +26,7 @@ MEASURED = Measured({"cubic": Estimate(20, 15, 25), "bbr": Estimate(5, 3, 7), "r
 
 
 def row(**more: Any) -> JudgedClaim:
-    return judged("aykurt", "fig4", "6.12", CLAIM, MEASURED, first=None, own=False, profile="quick", runs=9, **more)
+    return judged("aykurt", "fig4", "6.12", CLAIM, MEASURED, own=False, profile="quick", runs=9, **more)
 
 
 def luminance(colour: str) -> float:
@@ -51,7 +51,7 @@ def test_a_weak_claim_says_why_little_follows_from_it() -> None:
     why = "one setting decides this claim & two others"
     weak = judged(
         "aykurt", "fig4", "6.12", CLAIM.model_copy(update={"weak": why}), MEASURED,
-        first=None, own=False, profile="paper", runs=9,
+        own=False, profile="paper", runs=9,
     )  # fmt: skip
     assert weak.counted
     assert f"weak      {why}" in repr(Scorecard((weak,)))

@@ -52,7 +52,7 @@ class ClaimView:
     causes : list of str
         The causes, or the candidates that were tried, if the claim is not reproduced.
     was : list of str
-        The first wording, with its verdict in each column, if the claim was restated.
+        The earlier wordings, with their verdicts in each column, if the claim was restated.
     """
 
     text: str
@@ -229,9 +229,9 @@ def _claim(rows: Rows, causes_of: Sequence[list[str]]) -> ClaimView:
     first = rows[0]
     sentences = [(row.column, sentence) for row, causes in zip(rows, causes_of, strict=True) for sentence in causes]
     was = [
-        (row.column, f"First wording: {row.was.text} ({row.was.expected}): {row.was.verdict}")
+        (row.column, f"Until {was.until}: {was.text} ({was.expected}): {was.verdict}")
         for row in rows
-        if row.was
+        for was in row.was
     ]
     cells = [Cell(row.column, row.cases, row.note, row.verdict, row.remarks) for row in rows]
     return ClaimView(
