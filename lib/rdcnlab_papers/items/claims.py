@@ -54,6 +54,8 @@ class Column(Frozen):
         The value of an item's parameter `column`.
     title : str
         The testbed, in our words.
+    name : str
+        The testbed in two or three words, for tables. By default it is the title.
     changes : dict
         Changes to every scenario, in the form that `Scenario.with_` takes. An item may depend on its column in other
         ways.
@@ -63,6 +65,7 @@ class Column(Frozen):
 
     id: str
     title: str
+    name: str = ""
     changes: dict[str, Any] = Field(default_factory=dict)
     most_runs: Annotated[int, whole(1, 10_000)] | None = None
 
@@ -156,6 +159,16 @@ class Claim(Frozen):
             raise ValueError("'none' outside of the expected numbers, because it gives the claim a direction")
         return self
 
+    @property
+    def is_sign(self) -> bool:
+        """Whether the claim is about a sign only, which a coin tells as well.
+
+        It is if one bound is expected and is "no effect": 0, or 1 for a ratio, which has no unit.
+        """
+        bounds = [bound for bound in (self.expect.above, self.expect.below) if bound is not None]
+        no_effect = [0.0] if self.unit else [0.0, 1.0]
+        return bool(bounds) and not self.some and bounds[0] in ([self.none] if self.none is not None else no_effect)
+
     def reasons(self, column: str) -> dict[str, str]:
         """Why the claim is not counted in a column, by kind of reason; empty if it is counted."""
         reasons = {
@@ -215,6 +228,11 @@ class Paper(Frozen):
         Column(id="paper", title="the paper's testbed"),
     )
     items: Annotated[tuple[ItemClaims, ...], Listed]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The columns in a few words each, by their ids, for readers who do not know the paper."""
+        return {column.id: column.name or column.title for column in self.columns}
 
     @model_validator(mode="after")
     def _known_columns(self) -> Paper:

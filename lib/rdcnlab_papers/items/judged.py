@@ -67,6 +67,8 @@ class JudgedClaim:
         Whether the claim counts in the score.
     uncounted : str
         The kind of reason why it does not count; see `Claim.reasons`.
+    sign : bool
+        Whether the claim is about a sign only; see `Claim.is_sign`.
     weak : str
         Why little follows if it holds; empty for most claims.
     was : tuple of JudgedWording
@@ -93,6 +95,7 @@ class JudgedClaim:
     own: bool
     counted: bool
     uncounted: str
+    sign: bool
     weak: str
     was: tuple[JudgedWording, ...]
 
@@ -198,6 +201,7 @@ def judged(
         own=own or claim.own,
         counted=not (not_counted or own or claim.own),
         uncounted=next(iter(claim.reasons(column)), ""),
+        sign=claim.is_sign,
         weak=claim.weak,
         was=tuple(_judged_before(claim, was, of_then) for was, of_then in zip_longest(claim.was, before)),
     )

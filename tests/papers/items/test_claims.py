@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab_papers import aykurt, dogar, select
+from rdcnlab_papers import aykurt, dogar, papers, select
 from rdcnlab_papers.items import claims
 from rdcnlab_papers.items.claims import Claim, Paper
 from rdcnlab_papers.items.expectation import Expectation
@@ -51,6 +51,33 @@ def test_the_direction_of_an_expectation() -> None:
     assert Expectation(between=(-5, 5)).direction(0) == 0
     with pytest.raises(ValueError, match="'none' outside"):
         Claim(id="x", text="x", expect=Expectation(between=(-5, 5)), none=0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_sign"),
+    [
+        ({"expect": {"above": 0}}, True),
+        ({"expect": {"below": 0}, "unit": "%"}, True),
+        ({"expect": {"above": 1}}, True),  # a ratio
+        ({"expect": {"above": 1}, "none": 1}, True),
+        ({"expect": {"below": 1}, "unit": "%"}, False),  # less than a percent
+        ({"expect": {"above": 90}, "unit": "%", "none": 50}, False),
+        ({"expect": {"above": 1.3}}, False),
+        ({"expect": {"at_least": 0.9}, "none": 0}, False),
+        ({"expect": {"near": 1, "tolerance": "10 %"}}, False),
+        ({"expect": {"above": 0}, "some": "reproduced"}, False),
+    ],
+)
+def test_a_sign_is_one_bound_that_is_no_effect(fields: dict[str, Any], is_sign: bool) -> None:
+    assert Claim.model_validate({"id": "x", "text": "x", **fields}).is_sign == is_sign
+
+
+def test_each_column_of_a_paper_has_a_name_that_needs_no_explanation() -> None:
+    for name in papers():
+        paper = claims.paper(name)
+        for column, words in paper.names.items():
+            assert words != column
+            assert len(words) < 50
 
 
 def test_papers_are_read() -> None:

@@ -90,9 +90,8 @@ class PaperView:
             name = f"{score.column} ({titles[score.column]})" if len(titles) > 1 else "Counted statements"
             lines.append(f"{escape(name)}: {counts}")
         for union in unions(entries).values():
-            together = f"In any column: {union.reproduced} of {union.counted} counted statements reproduced"
             why = scorecard.why_uncounted(union.uncounted)
-            lines.append("; ".join(part for part in (together, why) if part) + ".")
+            lines.append("; ".join(part for part in (f"All columns: {union.words}", why) if part) + ".")
         for title, of_group in grouped(entries).items():
             links = ", ".join(f'<a href="#item-{entry.paper}-{entry.id}">{escape(entry.id)}</a>' for entry in of_group)
             lines.append(f"{escape(title)}: {links}.")
