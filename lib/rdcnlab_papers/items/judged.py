@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -58,7 +59,7 @@ class JudgedClaim:
     shipped : str
         Verdict from the shipped runs of the paper profile, if the runs are fewer; otherwise empty.
     holds, remark : str
-        How many of several cases hold, and a remark on the verdict.
+        How many of several cases hold, with the median of ratios that are expected to be 1, and a remark on the verdict.
     because, tried : tuple of str
         The sentences on causes and on candidates for them; see `Claim`.
     own : bool
@@ -194,7 +195,7 @@ def judged(
         profile=profile,
         runs=runs,
         shipped=shipped,
-        holds=judgement.holds,
+        holds=", ".join(part for part in (judgement.holds, _median(claim, measured)) if part),
         remark=judgement.remark,
         because=claim.causes(column),
         tried=claim.candidates(column),
@@ -205,6 +206,14 @@ def judged(
         weak=claim.weak,
         was=tuple(_judged_before(claim, was, of_then) for was, of_then in zip_longest(claim.was, before)),
     )
+
+
+def _median(claim: Claim, measured: Measured | None) -> str:
+    """Return the median of several ratios that are expected to be 1: one number for how near all cases come."""
+    is_ratio = claim.expect.near == 1 and not claim.unit
+    if not is_ratio or measured is None or len(measured.cases) < 2:
+        return ""
+    return f"median {statistics.median(map(float, measured.cases.values())):.2g}"
 
 
 def measured_before(claim: Claim, measured: Mapping[str, Measured]) -> list[Measured | None]:

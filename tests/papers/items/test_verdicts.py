@@ -119,6 +119,16 @@ def test_each_earlier_wording_has_the_measurement_of_its_time_or_of_the_next_lat
     assert judged("p", "i", "c", asked, now, own=False, profile="paper", runs=3).first_verdict == "not run"
 
 
+def test_the_median_of_ratios_that_are_expected_to_be_1_stands_beside_the_verdict() -> None:
+    known: dict[str, Any] = {"own": False, "profile": "paper", "runs": 3}
+    measured = Measured({"a": Estimate(0.5, 0.4, 0.6), "b": 1.0, "c": 0.62})
+    ratios = claim(expect={"near": 1, "tolerance": "10 %"})
+    assert judged("p", "i", "c", ratios, measured, **known).holds == "1 of 3 hold, median 0.62"
+    assert judged("p", "i", "c", ratios, Measured.one(0.5), **known).holds == ""
+    assert judged("p", "i", "c", ratios, None, **known).holds == ""
+    assert judged("p", "i", "c", claim(**SMALL), measured, **known).holds == "3 of 3 hold"
+
+
 def test_a_verdict_that_half_of_the_seeds_would_change_is_undecided() -> None:
     asked, whole = claim(**SMALL), Measured.one(Estimate(9, 8.5, 9.5))
     same, other = Measured.one(Estimate(9.4, 0, 20)), Measured.one(10.1)
