@@ -59,7 +59,7 @@ class JudgedClaim:
     shipped : str
         Verdict from the shipped runs of the paper profile, if the runs are fewer; otherwise empty.
     holds, remark : str
-        How many of several cases hold, with the median of ratios that are expected to be 1, and a remark on the verdict.
+        How many of several cases hold, with the median of ratios that should be 1, and a remark on the verdict.
     because, tried : tuple of str
         The sentences on causes and on candidates for them; see `Claim`.
     own : bool
