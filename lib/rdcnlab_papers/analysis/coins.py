@@ -23,7 +23,7 @@ class Coins:
     high: int
 
     def __str__(self) -> str:
-        return f"{self.expected:.0f} ({self.low} to {self.high})"
+        return f"{self.expected:.2g} ({self.low} to {self.high})"
 
 
 def any_column(tosses: Iterable[int]) -> float:

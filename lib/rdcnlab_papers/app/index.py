@@ -230,7 +230,7 @@ def overview(hashes_by_item: HashesByItem, rows: Rows, wall_s: Mapping[str, floa
         "notebooks",
         "runs, core-hours",
         "counted claims reproduced in the first testbed",
-        "in any testbed",
+        "in any testbed; the others are",
         "signs only; by coins",
         "not counted",
     )
@@ -247,7 +247,7 @@ def overview(hashes_by_item: HashesByItem, rows: Rows, wall_s: Mapping[str, floa
         hours = sum(wall_s[scenario_hash] for scenario_hash in hashes) / 3600
         union = together[name]
         first, *more = claims.paper(name).names.values()
-        others = f", {'; '.join(more)} included" if more else ""
+        others = f"; {'; '.join(more)}" if more else ""
         share = "" if union.share is None else f" ({union.share:.0f} %)"
         reasons = [f"{number} {reason}" for reason, number in union.uncounted.items()]
         cells = (

@@ -125,8 +125,8 @@ def test_four_numbers_of_a_paper_and_what_coins_would_give() -> None:
     assert score.coins_alike.expected == pytest.approx(3 / 4 + 3 / 4)
     assert score.words == (
         "2 of 3 counted claims reproduced in the first column, 2 in every column that ran, 3 in any column (100 %), "
-        "2 by first wordings; 2 of 2 that are a sign only in any column, where coins would give 1 (0 to 2), "
-        "or 2 (0 to 2) if the cases of a column fell alike"
+        "2 by first wordings; 2 of 2 that are a sign only in any column, where coins would give 0.98 (0 to 2), "
+        "or 1.5 (0 to 2) if the cases of a column fell alike"
     )
     last, every = scorecard.summary([*rows, replace(rows[0], paper="carpa")])[-2:]
     assert last.startswith("carpa, column 6.12: 1 of 1")
