@@ -60,8 +60,9 @@ def content(run: Run) -> dict[str, str]:
 
 @pytest.mark.parametrize("count", [90, pytest.param(9000, marks=pytest.mark.long)])
 def test_a_flipped_bit_of_a_local_run_is_found_and_the_run_is_made_again(
-    store: Store, two_flows: Scenario, count: int
+    store: Store, two_flows: Scenario, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("rdcnlab.runs.store._now", lambda: "2026-11-29T12:00:00+00:00")
     rng = random.Random(count)
     scenario = two_flows.with_(size="1 MiB")
     directory = store.root / put(store, scenario)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import datetime
 import shutil
 import signal
 import subprocess
@@ -37,7 +38,7 @@ def test_what_is_put_is_found(store: Store, two_flows: Scenario) -> None:
     assert run.tables["flows"].equals(tables(two_flows)["flows"])
     assert run.digests == digests(run.tables)
     assert repr(run) == f"<run {run.id[:12]}: aykurt, 2 flows, seed 0>"
-    assert run.provenance == {"identity": "e1", "note": "x"}
+    assert run.provenance == {"identity": "e1", "note": "x", "made_at": run.provenance["made_at"]}
     assert store.find(two_flows, "e2") is None
     assert store.find(two_flows.with_(seed=5), "e1") is None
     assert [run.id for run in store] == [run_id(two_flows, "e1")]
@@ -65,7 +66,25 @@ def test_files_are_the_same_for_the_same_run(tmp_path: Path, two_flows: Scenario
     assert names == sorted(
         [*(f"{name}.parquet" for name in SCHEMAS), "scenario.json", "provenance.json", "digest.json", "SHA256SUMS"]
     )
-    assert all((folders[0] / name).read_bytes() == (folders[1] / name).read_bytes() for name in names)
+    # the provenance has the date, and the list has its sum
+    same = [name for name in names if name not in ("provenance.json", "SHA256SUMS")]
+    assert all((folders[0] / name).read_bytes() == (folders[1] / name).read_bytes() for name in same)
+
+
+def test_the_provenance_has_the_date_of_the_run_and_nothing_depends_on_it(
+    tmp_path: Path, two_flows: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = [Store(tmp_path / name, shipped=Shipped(tmp_path)) for name in "ab"]
+    before = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    put(stores[0], two_flows)
+    monkeypatch.setattr("rdcnlab.runs.store._now", lambda: "2031-05-06T07:08:09+00:00")
+    put(stores[1], two_flows)
+    now, later = (store.find(two_flows, "e1") for store in stores)
+    assert now is not None
+    assert later is not None
+    assert before <= datetime.datetime.fromisoformat(now.provenance["made_at"]) <= datetime.datetime.now(datetime.UTC)
+    assert later.provenance["made_at"] == "2031-05-06T07:08:09+00:00"
+    assert (now.id, dict(now.digests)) == (later.id, dict(later.digests))
 
 
 def test_is_never_overwritten(store: Store, two_flows: Scenario) -> None:

@@ -17,6 +17,7 @@ is never taken for a run by another kernel.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import fcntl
 import json
 import os
@@ -254,7 +255,7 @@ class Store:
         scenario, identity
             They determine the id of the run.
         outcome : Outcome
-            Tables and provenance.
+            Tables and provenance. The date is added, which neither the id nor a digest depends on.
         directory : Path
             A directory from this store's `workspace`. A subdirectory of it becomes the run.
         """
@@ -263,7 +264,7 @@ class Store:
         part.mkdir()
         for name, table in outcome.tables.items():
             write_table(table, part / f"{name}.parquet")
-        provenance = {**outcome.provenance, "identity": identity}
+        provenance = {**outcome.provenance, "identity": identity, "made_at": _now()}
         if outcome.files:
             provenance["files"] = {name: sums.sha256(path) for name, path in sorted(outcome.files.items())}
             for name, path in outcome.files.items():
@@ -289,6 +290,10 @@ class Store:
         if run is None:
             raise RunError(f"the run could not be stored in {self.root}{why}") from failed
         return run
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def sweep(work: Path) -> None:

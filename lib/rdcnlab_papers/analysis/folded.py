@@ -144,6 +144,7 @@ def events_by_day(
     dilation: int,
     by_flow: bool = False,
     skipped_us: int = 0,
+    after_us: int = 0,
 ) -> pd.DataFrame:
     """Count events in every day of a link, of all flows together or of each flow.
 
@@ -162,13 +163,15 @@ def events_by_day(
         Whether each flow's events are counted separately.
     skipped_us : int
         Time at the begin of each day whose events do not count.
+    after_us : int
+        Time after each day whose events count, too.
 
     Returns
     -------
     DataFrame
         ``run``, ``begin_ns``, ``count``; see `weeks.per_day`. Days before the fold begins are left out.
     """
-    return _by_day(case.runs, case.scenario, tuple(names), link, dilation, by_flow, skipped_us)
+    return _by_day(case.runs, case.scenario, tuple(names), link, dilation, by_flow, skipped_us, after_us)
 
 
 @for_each_run
@@ -180,14 +183,15 @@ def _by_day(
     dilation: int,
     by_flow: bool,
     skipped_us: int,
+    after_us: int,
 ) -> pd.DataFrame:
     spans = weeks.days(scenario, link)
     spans[:, 0] += skipped_us * NS_PER_US
     events = runs.events[runs.events["event"].isin(list(names))]
     events = events.assign(t_ns=events["t_ns"] // dilation)
     parts = [events[events["flow"] == flow.name] for flow in scenario.flows] if by_flow else [events]
-    begin_ns = scenario.probes.fold_from
-    return pd.concat(weeks.per_day(part, spans, range(len(runs)), begin_ns=begin_ns) for part in parts)
+    options = {"begin_ns": scenario.probes.fold_from, "after_ns": after_us * NS_PER_US}
+    return pd.concat(weeks.per_day(part, spans, range(len(runs)), **options) for part in parts)
 
 
 def quiet_shares(counts: Mapping[str, pd.DataFrame]) -> dict[str, Estimate]:

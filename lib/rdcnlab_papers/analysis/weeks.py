@@ -154,7 +154,7 @@ def days(scenario: Scenario, link: str, *, name: str | None = None) -> npt.NDArr
 
 
 def per_day(
-    events: pd.DataFrame, spans: npt.NDArray[np.int64], runs: Iterable[int], *, begin_ns: int = 0
+    events: pd.DataFrame, spans: npt.NDArray[np.int64], runs: Iterable[int], *, begin_ns: int = 0, after_ns: int = 0
 ) -> pd.DataFrame:
     """Count the events in each day; days without events are included.
 
@@ -168,6 +168,8 @@ def per_day(
         Runs to count for; runs without events are included.
     begin_ns : int
         Days that begin earlier are left out.
+    after_ns : int
+        Events up to this time after a day count, too.
 
     Returns
     -------
@@ -178,7 +180,7 @@ def per_day(
     parts = []
     for run in runs:
         times = np.sort(events.loc[events["run"] == run, "t_ns"].to_numpy())
-        counts = np.searchsorted(times, chosen[:, 1]) - np.searchsorted(times, chosen[:, 0])
+        counts = np.searchsorted(times, chosen[:, 1] + after_ns) - np.searchsorted(times, chosen[:, 0])
         parts.append(pd.DataFrame({"run": run, "begin_ns": chosen[:, 0], "count": counts}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": [], "begin_ns": [], "count": []})
 

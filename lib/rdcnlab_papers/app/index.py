@@ -229,17 +229,14 @@ def overview(hashes_by_item: HashesByItem, rows: Rows, wall_s: Mapping[str, floa
         "paper",
         "notebooks",
         "runs, core-hours",
-        "counted claims reproduced, by column",
-        "in any column",
+        "counted claims reproduced in the first testbed",
+        "in any testbed; the others are",
+        "signs only; by coins",
         "not counted",
     )
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     counted: set[str] = set()
     together = {union.paper: union for union in scorecard.unions(rows)}
-    columns: dict[str, list[str]] = {}
-    for by_column in scorecard.scores(rows):
-        words = f"{by_column.column}: {by_column.reproduced} of {sum(by_column.verdicts.values())}"
-        columns.setdefault(by_column.paper, []).append(words)
     by_paper: dict[str, list[type[Item]]] = {}
     for kind in hashes_by_item:
         by_paper.setdefault(kind.paper, []).append(kind)
@@ -249,17 +246,21 @@ def overview(hashes_by_item: HashesByItem, rows: Rows, wall_s: Mapping[str, floa
         counted |= hashes
         hours = sum(wall_s[scenario_hash] for scenario_hash in hashes) / 3600
         union = together[name]
+        first, *more = claims.paper(name).names.values()
+        others = f"; {'; '.join(more)}" if more else ""
         share = "" if union.share is None else f" ({union.share:.0f} %)"
         reasons = [f"{number} {reason}" for reason, number in union.uncounted.items()]
         cells = (
             f"{claims.paper(name).title} (`{name}`)",
             f"[{len(items)}](docs/figures.md#{name})",
             f"{len(hashes)}, {hours:.0f}",
-            "; ".join(columns.get(name, [])),
-            f"{union.reproduced} of {union.counted}{share}",
+            f"{first}: {union.in_primary} of {union.counted}",
+            f"{union.reproduced} of {union.counted}{share}{others}",
+            f"{union.signs_reproduced} of {union.signs}; {union.coins}",
             ", ".join(reasons),
         )
         lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", f"All papers: {scorecard.union(rows).words}."]
     return "\n".join(lines) + "\n"
 
 

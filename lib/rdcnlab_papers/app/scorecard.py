@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from rdcnlab_papers.analysis import coins
+from rdcnlab_papers.analysis.coins import Coins
+from rdcnlab_papers.items import claims
 from rdcnlab_papers.items.judged import JudgedClaim, Rows
 from rdcnlab_papers.items.scored import Scorecard
 from rdcnlab_papers.items.verdicts import Verdict
@@ -23,7 +26,7 @@ def cards(rows: Rows) -> list[Scorecard]:
 
 
 def restated_claims(rows: Rows) -> list[dict[str, str]]:
-    """Return the restated claims: both wordings, and the verdict on each by the rule of its time."""
+    """Return the restated claims: each earlier wording beside today's, and the verdicts by the rules of their times."""
     return [
         {
             "item": row.item,
@@ -31,12 +34,13 @@ def restated_claims(rows: Rows) -> list[dict[str, str]]:
             "text": row.text,
             "expected": row.expected,
             "verdict": row.verdict,
-            "was": row.was.text,
-            "was expected": row.was.expected,
-            "was verdict": row.was.verdict,
+            "was": was.text,
+            "was expected": was.expected,
+            "was verdict": was.verdict,
+            "until": was.until,
         }
         for row in rows
-        if row.was is not None
+        for was in row.was
     ]
 
 
@@ -95,21 +99,35 @@ def scores(rows: Rows) -> list[Score]:
 
 @dataclass(frozen=True)
 class Union:
-    """The score of a paper in all columns together: a claim is reproduced if it is in one of them.
+    """The score of a paper in all columns together, or of several papers; `docs/verdicts.md` describes its numbers.
 
     Parameters
     ----------
     paper : str
-        The paper.
-    counted, reproduced : int
-        Number of counted claims, and of those that are reproduced in at least one column.
+        The paper; empty for several.
+    counted : int
+        Number of claims that are counted in at least one column.
+    in_primary, in_every, reproduced, by_first_wordings : int
+        How many of them are reproduced: in the first column, in every column that ran, in at least one column, and in
+        at least one column by the first wording of a claim that was restated.
+    signs, signs_reproduced : int
+        Number of those that are about a sign only and ran, and of those that are reproduced in at least one column.
+    coins, coins_alike : Coins
+        How many of these would hold by coin tosses: one for each case of each column, and one for each column.
     uncounted : dict of str to int
         Number of the paper's claims that are not counted, by the kind of reason.
     """
 
     paper: str
     counted: int
+    in_primary: int
+    in_every: int
     reproduced: int
+    by_first_wordings: int
+    signs: int
+    signs_reproduced: int
+    coins: Coins
+    coins_alike: Coins
     uncounted: dict[str, int]
 
     @property
@@ -117,18 +135,61 @@ class Union:
         """Share of the counted claims that are reproduced in a column, in %; None if none is counted."""
         return 100 * self.reproduced / self.counted if self.counted else None
 
+    @property
+    def words(self) -> str:
+        """The numbers in a sentence."""
+        share = "" if self.share is None else f" ({self.share:.0f} %)"
+        parts = [
+            f"{self.in_primary} of {self.counted} counted claims reproduced in the first column",
+            f"{self.in_every} in every column that ran",
+            f"{self.reproduced} in any column{share}",
+            f"{self.by_first_wordings} by first wordings",
+        ]
+        tosses = (
+            f"{self.signs_reproduced} of {self.signs} that are a sign only in any column, where coins would give "
+            f"{self.coins}, or {self.coins_alike} if the cases of a column fell alike"
+        )
+        return "; ".join([", ".join(parts), *([tosses] if self.signs else [])])
+
 
 def unions(rows: Rows) -> list[Union]:
     """Return the score of each paper in all columns together."""
-    table = []
-    for paper in dict.fromkeys(row.paper for row in rows):
-        of_paper = [row for row in rows if row.paper == paper and not row.own]
-        counted = {row.key for row in of_paper if row.counted}
-        held = {row.key for row in of_paper if row.counted and row.verdict == Verdict.REPRODUCED}
-        # a claim that calibrates in one column may be counted in another
-        others = {row.key: row.uncounted for row in of_paper if row.key not in counted}
-        table.append(Union(paper, len(counted), len(held), dict(Counter(others.values()).most_common())))
-    return table
+    return [union([row for row in rows if row.paper == paper]) for paper in dict.fromkeys(row.paper for row in rows)]
+
+
+def union(rows: Rows) -> Union:
+    """Return the score of all claims of some rows, in all columns together."""
+    of_papers = [row for row in rows if not row.own]
+    names = [*dict.fromkeys(row.paper for row in of_papers)]
+    first = {name: claims.paper(name).columns[0].id for name in names}
+    by_claim: dict[tuple[str, ...], list[JudgedClaim]] = {}
+    for row in of_papers:
+        if row.counted:
+            by_claim.setdefault((row.paper, *row.key), []).append(row)
+    # a claim that calibrates in one column may be counted in another
+    others = {(row.paper, *row.key): row.uncounted for row in of_papers if not row.counted}
+    uncounted = Counter(reason for claim, reason in others.items() if claim not in by_claim)
+    ran = [[row for row in of_claim if row.verdict != Verdict.NOT_RUN] for of_claim in by_claim.values()]
+    signs = [of_claim for of_claim in ran if of_claim and of_claim[0].sign]
+    return Union(
+        paper=names[0] if len(names) == 1 else "",
+        counted=len(by_claim),
+        in_primary=sum(_holds(row) and row.column == first[row.paper] for of_claim in ran for row in of_claim),
+        in_every=sum(bool(of_claim) and all(map(_holds, of_claim)) for of_claim in ran),
+        reproduced=sum(any(map(_holds, of_claim)) for of_claim in ran),
+        by_first_wordings=sum(
+            any(row.first_verdict == Verdict.REPRODUCED for row in of_claim) for of_claim in by_claim.values()
+        ),
+        signs=len(signs),
+        signs_reproduced=sum(any(map(_holds, of_claim)) for of_claim in signs),
+        coins=coins.toss([coins.any_column(len(row.cases) for row in of_claim) for of_claim in signs]),
+        coins_alike=coins.toss([coins.any_column(1 for _ in of_claim) for of_claim in signs]),
+        uncounted=dict(uncounted.most_common()),
+    )
+
+
+def _holds(row: JudgedClaim) -> bool:
+    return row.verdict == Verdict.REPRODUCED
 
 
 def why_uncounted(uncounted: dict[str, int]) -> str:
@@ -144,8 +205,8 @@ def why_uncounted(uncounted: dict[str, int]) -> str:
 
 
 def summary(rows: Rows) -> list[str]:
-    """Return one line for each paper and column, about the claims that are counted, and one for all its columns."""
-    together = {union.paper: union for union in unions(rows)}
+    """Return lines about counted claims: one for each paper and column, for each paper, and for several papers."""
+    together = {of_paper.paper: of_paper for of_paper in unions(rows)}
     lines: list[str] = []
     by_paper: dict[str, list[Score]] = {}
     for score in scores(rows):
@@ -153,10 +214,12 @@ def summary(rows: Rows) -> list[str]:
     for paper, of_paper in by_paper.items():
         lines += [_line(score) for score in of_paper]
         if len(of_paper) > 1:
-            union = together[paper]
-            share = f"{union.reproduced} of {union.counted} counted claims reproduced in a column ({union.share:.0f} %)"
-            lines.append("; ".join(part for part in (f"{paper}: {share}", why_uncounted(union.uncounted)) if part))
-    return lines
+            lines.append(_together(paper, together[paper]))
+    return [*lines, _together("all papers", union(rows))] if len(by_paper) > 1 else lines
+
+
+def _together(title: str, score: Union) -> str:
+    return "; ".join(part for part in (f"{title}: {score.words}", why_uncounted(score.uncounted)) if part)
 
 
 def _line(score: Score) -> str:

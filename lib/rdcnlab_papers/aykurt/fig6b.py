@@ -55,6 +55,12 @@ class Fig6b(Fig6a):
                 },
                 listed,
             ),
+            "larger-differences was 1": Measured.by_case(
+                {main: abs(gaps[0]) / abs(gaps[1]) for main, gaps in pairs.items()}, note=listed
+            ),
+            "larger-differences was 2": Measured.by_case(
+                {main: (abs(gaps[0]) - abs(gaps[1])).low for main, gaps in pairs.items()}, note=listed
+            ),
             "larger-differences was": Measured(
                 apart | {f"{main}, same sign": same_sign(*gaps) for main, gaps in pairs.items()}, listed
             ),

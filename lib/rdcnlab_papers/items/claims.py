@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -29,6 +31,11 @@ def _text_by_column(value: Any) -> Any:
     return {"": value} if isinstance(value, str) and value else value or {}
 
 
+def _one_or_several(value: Any) -> Any:
+    """Read a mapping as the only one of a list."""
+    return (value,) if isinstance(value, Mapping) else tuple(value or ())
+
+
 def _of_column(texts: dict[str, str], column: str) -> str:
     """Return the text of a column; empty if there is neither one for it nor one for every column."""
     return texts.get(column, texts.get("", ""))
@@ -47,6 +54,8 @@ class Column(Frozen):
         The value of an item's parameter `column`.
     title : str
         The testbed, in our words.
+    name : str
+        The testbed in two or three words, for tables. By default it is the title.
     changes : dict
         Changes to every scenario, in the form that `Scenario.with_` takes. An item may depend on its column in other
         ways.
@@ -56,19 +65,26 @@ class Column(Frozen):
 
     id: str
     title: str
+    name: str = ""
     changes: dict[str, Any] = Field(default_factory=dict)
     most_runs: Annotated[int, whole(1, 10_000)] | None = None
 
 
-class FirstWording(Frozen):
-    """The first wording of a claim that was restated; it stays beside the claim.
+class EarlierWording(Frozen):
+    """A wording of a claim that was restated; it stays beside the claim for ever.
 
-    The measurement for it has the key ``<claim> was``. Without this key it is the measurement for the claim.
+    Parameters
+    ----------
+    text, expect, unit
+        As a claim has them. Without a unit it is that of the claim.
+    until : date
+        The day of the change.
     """
 
     text: str
     expect: Expectation
     unit: str | None = None
+    until: datetime.date
 
 
 class Claim(Frozen):
@@ -106,8 +122,11 @@ class Claim(Frozen):
         counted.
     stated_at_s : tuple of float
         Instants in s that the paper states, with which the measured ones are compared and which figures draw.
-    was : FirstWording, optional
-        The first wording of a claim that was restated.
+    weak : str
+        Why little follows if the claim holds. It is counted all the same.
+    was : tuple of EarlierWording
+        The earlier wordings of a claim that was restated, the first one first; a single one needs no list. See
+        `rdcnlab_papers.items.judged.measured_before` for their measurements.
     because : tuple of str
         Why the claim does not hold here: one sentence for each of the item's causes of this claim, in their order; see
         `rdcnlab_papers.items.item.Item.causes`. Either one list, or one list for each column.
@@ -129,7 +148,8 @@ class Claim(Frozen):
     trivial: str = ""
     own: bool = False
     stated_at_s: Annotated[tuple[float, ...], Listed] = ()
-    was: FirstWording | None = None
+    weak: str = ""
+    was: Annotated[tuple[EarlierWording, ...], BeforeValidator(_one_or_several)] = ()
     because: Sentences = Field(default_factory=dict)
     tried: Sentences = Field(default_factory=dict)
 
@@ -138,6 +158,16 @@ class Claim(Frozen):
         if self.none is not None and not self.expect.direction(self.none):
             raise ValueError("'none' outside of the expected numbers, because it gives the claim a direction")
         return self
+
+    @property
+    def is_sign(self) -> bool:
+        """Whether the claim is about a sign only, which a coin tells as well.
+
+        It is if one bound is expected and is "no effect": 0, or 1 for a ratio, which has no unit.
+        """
+        bounds = [bound for bound in (self.expect.above, self.expect.below) if bound is not None]
+        no_effect = [0.0] if self.unit else [0.0, 1.0]
+        return bool(bounds) and not self.some and bounds[0] in ([self.none] if self.none is not None else no_effect)
 
     def reasons(self, column: str) -> dict[str, str]:
         """Why the claim is not counted in a column, by kind of reason; empty if it is counted."""
@@ -198,6 +228,11 @@ class Paper(Frozen):
         Column(id="paper", title="the paper's testbed"),
     )
     items: Annotated[tuple[ItemClaims, ...], Listed]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The columns in a few words each, by their ids, for readers who do not know the paper."""
+        return {column.id: column.name or column.title for column in self.columns}
 
     @model_validator(mode="after")
     def _known_columns(self) -> Paper:

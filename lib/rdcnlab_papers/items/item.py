@@ -29,7 +29,7 @@ from rdcnlab_papers.items.beside import ItemComparison, compare
 from rdcnlab_papers.items.causes import Cause, Explanation, explain
 from rdcnlab_papers.items.expectation import Expectation
 from rdcnlab_papers.items.interactive import Interactive
-from rdcnlab_papers.items.judged import JudgedClaim, judged
+from rdcnlab_papers.items.judged import JudgedClaim, judged, measured_before
 from rdcnlab_papers.items.published import shipped_verdicts
 from rdcnlab_papers.items.scored import Scorecard
 
@@ -336,7 +336,7 @@ class Item(Frozen, abc.ABC):
                 self.column,
                 claim,
                 measured.get(claim.id),
-                first=measured.get(f"{claim.id} was", measured.get(claim.id)),
+                before=measured_before(claim, measured),
                 halves=[half[claim.id] for half in halves if claim.id in half],
                 own=self.claims.own,
                 profile=self.profile,

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from rdcnlab_papers.analysis.measured import Measured
-from rdcnlab_papers.items.claims import Claim
+from rdcnlab_papers.items.claims import Claim, EarlierWording
 from rdcnlab_papers.items.verdicts import Verdict, judge, judge_numbers
 
 
@@ -25,12 +27,13 @@ class JudgedCase:
 
 @dataclass(frozen=True)
 class JudgedWording:
-    """The first wording of a claim, and the verdict on it by the rule of its time."""
+    """An earlier wording of a claim, the day on which it was changed, and the verdict on it by the rule of its time."""
 
     text: str
     expected: str
     measured: str
     verdict: str
+    until: str
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class JudgedClaim:
     shipped : str
         Verdict from the shipped runs of the paper profile, if the runs are fewer; otherwise empty.
     holds, remark : str
-        How many of several cases hold, and a remark on the verdict.
+        How many of several cases hold, with the median of ratios that should be 1, and a remark on the verdict.
     because, tried : tuple of str
         The sentences on causes and on candidates for them; see `Claim`.
     own : bool
@@ -65,8 +68,12 @@ class JudgedClaim:
         Whether the claim counts in the score.
     uncounted : str
         The kind of reason why it does not count; see `Claim.reasons`.
-    was : JudgedWording or None
-        The first wording, if the claim was first.
+    sign : bool
+        Whether the claim is about a sign only; see `Claim.is_sign`.
+    weak : str
+        Why little follows if it holds; empty for most claims.
+    was : tuple of JudgedWording
+        The earlier wordings, if the claim was restated; the first one first.
     """
 
     paper: str
@@ -89,7 +96,9 @@ class JudgedClaim:
     own: bool
     counted: bool
     uncounted: str
-    was: JudgedWording | None
+    sign: bool
+    weak: str
+    was: tuple[JudgedWording, ...]
 
     @property
     def key(self) -> tuple[str, str]:
@@ -100,6 +109,11 @@ class JudgedClaim:
     def remarks(self) -> str:
         """How many cases hold, and the remark on the verdict."""
         return "; ".join(part for part in (self.holds, self.remark) if part)
+
+    @property
+    def first_verdict(self) -> str:
+        """The verdict on the first wording; if the claim was not restated, on the only one."""
+        return self.was[0].verdict if self.was else self.verdict
 
 
 Rows = Sequence[JudgedClaim]
@@ -139,7 +153,7 @@ def judged(
     claim: Claim,
     measured: Measured | None,
     *,
-    first: Measured | None,
+    before: Sequence[Measured | None] = (),
     halves: Sequence[Measured] = (),
     own: bool,
     profile: str,
@@ -154,8 +168,10 @@ def judged(
         Paper, item and column in which the claim is judged.
     claim : Claim
         The claim.
-    measured, first : Measured or None
-        The measurement for the claim, and for its first wording. None if it was not run.
+    measured : Measured or None
+        The measurement for the claim. None if it was not run.
+    before : sequence of Measured or None
+        The measurements for its earlier wordings.
     halves : sequence of Measured
         The measurement for the claim on halves of the seeds; see `judge`.
     own : bool
@@ -179,23 +195,46 @@ def judged(
         profile=profile,
         runs=runs,
         shipped=shipped,
-        holds=judgement.holds,
+        holds=", ".join(part for part in (judgement.holds, _median(claim, measured)) if part),
         remark=judgement.remark,
         because=claim.causes(column),
         tried=claim.candidates(column),
         own=own or claim.own,
         counted=not (not_counted or own or claim.own),
         uncounted=next(iter(claim.reasons(column)), ""),
-        was=_first_wording(claim, first),
+        sign=claim.is_sign,
+        weak=claim.weak,
+        was=tuple(_judged_before(claim, was, of_then) for was, of_then in zip_longest(claim.was, before)),
     )
 
 
-def _first_wording(claim: Claim, measured: Measured | None) -> JudgedWording | None:
-    was = claim.was
-    if was is None:
-        return None
+def _median(claim: Claim, measured: Measured | None) -> str:
+    """Return the median of several ratios that are expected to be 1: one number for how near all cases come."""
+    is_ratio = claim.expect.near == 1 and not claim.unit
+    if not is_ratio or measured is None or len(measured.cases) < 2:
+        return ""
+    return f"median {statistics.median(map(float, measured.cases.values())):.2g}"
+
+
+def measured_before(claim: Claim, measured: Mapping[str, Measured]) -> list[Measured | None]:
+    """Return the measurement for each earlier wording of a claim, that of the first one first.
+
+    The last one's has the key ``<claim> was``; those before it have ``<claim> was 1``, ``<claim> was 2`` and so on, the
+    first one first. A wording without its key has the measurement of the next later one.
+    """
+    later = measured.get(claim.id)
+    measurements = []
+    for number in range(len(claim.was), 0, -1):
+        key = f"{claim.id} was" if number == len(claim.was) else f"{claim.id} was {number}"
+        later = measured.get(key, later)
+        measurements.append(later)
+    return measurements[::-1]
+
+
+def _judged_before(claim: Claim, was: EarlierWording, measured: Measured | None) -> JudgedWording:
     unit = claim.unit if was.unit is None else was.unit
     words = "" if measured is None else measured.text(unit)
     # the rule of that time: numbers without intervals, and partly if some cases satisfied the claim
-    first = Claim(id=claim.id, text=was.text, expect=was.expect, some="partly")
-    return JudgedWording(was.text, was.expect.text(unit), words, str(judge_numbers(first, measured)))
+    of_then = Claim(id=claim.id, text=was.text, expect=was.expect, some="partly")
+    verdict = str(judge_numbers(of_then, measured))
+    return JudgedWording(was.text, was.expect.text(unit), words, verdict, was.until.isoformat())

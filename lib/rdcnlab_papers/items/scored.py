@@ -105,6 +105,8 @@ class Scorecard:
                 lines.append(faces.terminal_cases(row.cases, row.note, "measured  "))
             if remark := row.remarks:
                 lines.append(faces.labelled("remark    ", Text(remark)))
+            if row.weak:
+                lines.append(faces.labelled("weak      ", Text(row.weak)))
             for line in lines:
                 yield faces.indented(line)
         yield Text(f"\n{self.summary}", style="bold")
@@ -131,4 +133,6 @@ def _words(row: JudgedClaim) -> str:
         parts.append(f"<div>{faces.measured(row.cases, row.note)}</div>")
     if remark := row.remarks:
         parts.append(f'<div class="rlc-small">{escape(remark)}</div>')
+    if row.weak:
+        parts.append(f'<div class="rlc-small">weak: {escape(row.weak)}</div>')
     return "".join(parts)

@@ -46,11 +46,18 @@ class Fig10b(Fig10a):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the 90th percentile and the maximum."""
-        now, before = (self._of_variants(runs, former=former) for former in (False, True))
-        return {**now, **{f"{claim} was": before.get(claim, Measured()) for claim in now}}
+        now = self._of_variants(runs)
+        inside, until_later = (self._of_variants(runs, former=True, until_later=later) for later in (False, True))
+        return {
+            **now,
+            **{f"{claim} was": inside.get(claim, Measured()) for claim in now},
+            **{f"{claim} was 1": until_later.get(claim, Measured()) for claim in now},
+        }
 
-    def _of_variants(self, runs: Runs, *, former: bool) -> dict[str, Measured]:
-        counts, lost = (self.counts(runs, event, former=former) for event in (self.event, "drop_tail"))
+    def _of_variants(self, runs: Runs, *, former: bool = False, until_later: bool = False) -> dict[str, Measured]:
+        counts, lost = (
+            self.counts(runs, event, former=former, until_later=until_later) for event in (self.event, "drop_tail")
+        )
         words = "retransmitted; lost in the queue"
         measured = {}
         for name in [name for name in ("cubic", "tdtcp") if name in counts]:

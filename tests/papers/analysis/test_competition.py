@@ -90,6 +90,15 @@ def test_growth_is_that_of_the_mean_curve_without_its_first_cycle() -> None:
     assert found == pytest.approx(90 / 60)
 
 
+def test_growth_of_single_runs_is_the_share_of_those_whose_largest_window_comes_after_the_main_flows_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    curves = windows_of({0: [500, 20, 60, 80, 501], 1: [500, 20, 60, 80, 499]})
+    index = pd.MultiIndex.from_product([[0, 1], [50.0]], names=["run", "period_ms"])
+    monkeypatch.setattr(windows, "ends", lambda _: pd.DataFrame({"main": 0.25}, index=index))
+    assert windows.growth(curves, ()).to_dict() == {50: 50}
+
+
 def test_a_migrated_flow_that_ends_first_has_not_grown() -> None:
     ended = pd.DataFrame({"period_ms": 50.0, "seed": [0], "main": [1.0]})
     assert windows.mean_growth(windows_of({0: [500, 20, 60]}), ended) == {50: 0}

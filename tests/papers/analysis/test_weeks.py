@@ -61,3 +61,10 @@ def test_days_without_events_count_as_zero() -> None:
     counted = weeks.per_day(events, spans, range(2))
     assert counted.groupby("run")["count"].apply(list).tolist() == [[1, 1, 0, 0, 0, 0, 0], [0] * 7]
     assert len(weeks.per_day(events, spans, range(1), begin_ns=2_000_000)) == 6
+
+
+def test_events_until_some_time_after_a_day_may_count_as_well() -> None:
+    spans = weeks.days(HYBRID, "circuit")
+    late = pd.DataFrame({"run": 0, "t_ns": [spans[0, 1] + 10_000, spans[1, 1] + 30_000]})
+    counts = [weeks.per_day(late, spans, range(1), after_ns=after)["count"].sum() for after in (0, 20_000, 40_000)]
+    assert counts == [0, 1, 2]

@@ -23,7 +23,7 @@ from rdcnlab.runs.store import Store
 from rdcnlab.runs.stored import seal
 from rdcnlab.system import places
 from rdcnlab_papers import aykurt
-from rdcnlab_papers.app import notebooks, report
+from rdcnlab_papers.app import notebooks, report, scorecard
 from rdcnlab_papers.app.site import build, entry, executed, stored, view
 from rdcnlab_papers.app.site.entries import collect
 from rdcnlab_papers.app.site.entry import Entry
@@ -40,7 +40,7 @@ def row(claim: str, column: str, verdict: str, **more: Any) -> JudgedClaim:
         "paper": "aykurt", "item": "fig4", "claim": claim, "column": column, "text": f"the {claim}", "verdict": verdict,
         "expected": "> 1", "measured": "2", "cases": [{"case": "", "measured": "2", "verdict": verdict}], "note": "",
         "profile": "paper", "runs": 3, "shipped": "", "holds": "", "remark": "", "because": [],
-        "tried": [], "own": False, "counted": True, "uncounted": "", "was": None, **more,
+        "tried": [], "own": False, "counted": True, "uncounted": "", "sign": False, "weak": "", "was": [], **more,
     }  # fmt: skip
     return from_data([fields])[0]
 
@@ -102,6 +102,35 @@ def test_the_score_of_all_columns_counts_a_claim_once() -> None:
     second.append(row("v", "b", "reproduced", counted=False, uncounted="used to calibrate"))
     (union,) = view.unions([item(("a", first), ("b", second))]).values()
     assert (union.counted, union.reproduced, union.uncounted) == (4, 2, {})
+
+
+def test_four_numbers_of_a_paper_and_what_coins_would_give() -> None:
+    """x holds in both columns, y in the second only and by its first wording in none, z ran in the first only."""
+    was = {"text": "y", "expected": "> 2", "measured": "1", "verdict": "differs", "until": "2026-11-22"}
+    three = [{"case": case, "measured": "2", "verdict": "reproduced"} for case in "pqr"]
+    rows = [
+        row("x", "6.12", "reproduced", sign=True),
+        row("y", "6.12", "differs", sign=True, cases=three, was=[was]),
+        row("z", "6.12", "reproduced"),
+        row("w", "6.12", "reproduced", counted=False, uncounted="used to calibrate"),
+        row("x", "4.15", "reproduced", sign=True),
+        row("y", "4.15", "reproduced", sign=True, cases=three, was=[was]),
+        row("z", "4.15", "not run"),
+    ]
+    score = scorecard.union(rows)
+    assert (score.counted, score.in_primary, score.in_every, score.reproduced) == (3, 2, 2, 3)
+    assert (score.by_first_wordings, score.signs, score.signs_reproduced) == (2, 2, 2)
+    # x: 1 - (1/2)^2, y: 1 - (1 - (1/2)^3)^2
+    assert score.coins.expected == pytest.approx(3 / 4 + 15 / 64)
+    assert score.coins_alike.expected == pytest.approx(3 / 4 + 3 / 4)
+    assert score.words == (
+        "2 of 3 counted claims reproduced in the first column, 2 in every column that ran, 3 in any column (100 %), "
+        "2 by first wordings; 2 of 2 that are a sign only in any column, where coins would give 0.98 (0 to 2), "
+        "or 1.5 (0 to 2) if the cases of a column fell alike"
+    )
+    last, every = scorecard.summary([*rows, replace(rows[0], paper="carpa")])[-2:]
+    assert last.startswith("carpa, column 6.12: 1 of 1")
+    assert every.startswith("all papers: 3 of 4 counted claims reproduced in the first column")
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(3.4, "3 s"), (90, "1.5 min"), (5400, "1.5 h")])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab_papers import aykurt, dogar, select
+from rdcnlab_papers import aykurt, dogar, papers, select
 from rdcnlab_papers.items import claims
 from rdcnlab_papers.items.claims import Claim, Paper
 from rdcnlab_papers.items.expectation import Expectation
@@ -51,6 +51,33 @@ def test_the_direction_of_an_expectation() -> None:
     assert Expectation(between=(-5, 5)).direction(0) == 0
     with pytest.raises(ValueError, match="'none' outside"):
         Claim(id="x", text="x", expect=Expectation(between=(-5, 5)), none=0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_sign"),
+    [
+        ({"expect": {"above": 0}}, True),
+        ({"expect": {"below": 0}, "unit": "%"}, True),
+        ({"expect": {"above": 1}}, True),  # a ratio
+        ({"expect": {"above": 1}, "none": 1}, True),
+        ({"expect": {"below": 1}, "unit": "%"}, False),  # less than a percent
+        ({"expect": {"above": 90}, "unit": "%", "none": 50}, False),
+        ({"expect": {"above": 1.3}}, False),
+        ({"expect": {"at_least": 0.9}, "none": 0}, False),
+        ({"expect": {"near": 1, "tolerance": "10 %"}}, False),
+        ({"expect": {"above": 0}, "some": "reproduced"}, False),
+    ],
+)
+def test_a_sign_is_one_bound_that_is_no_effect(fields: dict[str, Any], is_sign: bool) -> None:
+    assert Claim.model_validate({"id": "x", "text": "x", **fields}).is_sign == is_sign
+
+
+def test_each_column_of_a_paper_has_a_name_that_needs_no_explanation() -> None:
+    for name in papers():
+        paper = claims.paper(name)
+        for column, words in paper.names.items():
+            assert words != column
+            assert len(words) < 50
 
 
 def test_papers_are_read() -> None:
@@ -116,6 +143,76 @@ def test_a_claim_may_count_in_one_column_only(field: str, kind: str) -> None:
     rows[0]["claims"][0][field] = {"c": "the delay"}  # type: ignore[index]
     with pytest.raises(ValueError, match="columns of the paper in fig4"):
         Paper.model_validate({**TWO_COLUMNS, "items": rows})
+
+
+#: Claims that inputs decide, or whose verdict was known before the runs, with the columns in which they do not count.
+DECIDED_BEFORE = {
+    "dogar/fig4/bbr-more-than-large": {"calibrated"},
+    "dogar/fig6/alike": {"calibrated"},
+    "dogar/fig9/none-in-large": {"calibrated"},
+    "dogar/fig15/nuftcp-none": {"literal"},
+    "dogar/fig16/fewer": {"6.12", "literal", "ns3"},
+    "carpa/fig8/at-0.1": {"6.12", "4.4", "calibrated"},
+    "carpa/fig8/at-2": {"6.12", "4.4", "calibrated"},
+    "carpa/fig10/no-collapse": {"calibrated"},
+}
+
+
+@pytest.mark.parametrize(("name", "columns"), DECIDED_BEFORE.items(), ids=str)
+def test_what_inputs_decide_or_was_known_before_is_not_counted_there(name: str, columns: set[str]) -> None:
+    paper, item, identifier = name.split("/")
+    (claim,) = (one for one in claims.paper(paper).item(item).claims if one.id == identifier)
+    of_item = [column.id for column in claims.paper(paper).columns_of(item)]
+    assert {column for column in of_item if claim.reasons(column)} == columns
+
+
+def test_weak_claims_are_counted_and_say_why_in_a_line_or_two() -> None:
+    """Three claims of carpa that one setting decides name each other."""
+    weak = {
+        f"{kind.paper}/{kind.id}/{claim.id}": claim.weak
+        for kind in select()
+        for claim in kind().claims.claims
+        if claim.weak
+    }
+    assert weak.keys() == {
+        "aykurt/fig7/marks-against-retransmissions", "aykurt/fig10/tcp-takes-rest", "aykurt/fig15/r2",
+        "carpa/fig7/recovers-quicker", "carpa/tab1/kernel-buffer", "carpa/fig11/constant", "carpa/fig11/limited",
+        "dogar/tab3/reactive", "dogar/tab3/by-marks",
+        "tdtcp/fig7b/retcpdyn-ahead", "tdtcp/fig14/retcpdyn-ahead",
+        "vargas/fig3/red-same-maximum",
+    }  # fmt: skip
+    assert max(map(len, weak.values())) < 200
+    three = {"carpa/tab1/kernel-buffer", "carpa/fig11/constant", "carpa/fig11/limited"}
+    for name in three:
+        assert all(f"`{other.rsplit('/', 1)[1]}`" in weak[name] for other in three - {name})
+
+
+#: First wordings that were overwritten for some days, with the number of wordings before today's.
+RESTORED = {
+    "aykurt/fig4/apart-below-10": 1,
+    "aykurt/fig5/growth-after-main": 3,
+    "aykurt/fig6a/bbr-alone": 1,
+    "aykurt/fig6a/bbr-after": 1,
+    "aykurt/fig6b/larger-differences": 3,
+    "aykurt/fig15/always-longer": 1,
+    "tdtcp/fig10a/quiet-days": 2,
+    "tdtcp/fig10a/mptcp-baseline": 2,
+    "tdtcp/fig10b/p90-cubic": 2,
+    "tdtcp/fig10b/p90-tdtcp": 2,
+    "tdtcp/fig10b/most-cubic": 2,
+    "tdtcp/fig10b/most-tdtcp": 2,
+    "tdtcp/fig11/all-over-none": 1,
+}
+
+
+def test_first_wordings_stay_for_ever_in_the_order_of_their_days() -> None:
+    was = {f"{kind.paper}/{kind.id}/{claim.id}": claim.was for kind in select() for claim in kind().claims.claims}
+    assert {name: len(was[name]) for name in RESTORED} == RESTORED
+    for name, wordings in was.items():
+        days = [wording.until for wording in wordings]
+        assert days == sorted(days), name
+    assert was["aykurt/fig6b/larger-differences"][0].expect == Expectation(above=1)
+    assert was["aykurt/fig5/growth-after-main"][0].expect == Expectation(at_least=95)
 
 
 WITH_CHOICE = [kind for kind in select(["aykurt"]) if len(claims.paper("aykurt").choices_of(kind.id)) > 1]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from rdcnlab.engines.ns3 import check as ns3_check
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab.system import places
 from rdcnlab_papers import dogar
 from rdcnlab_papers.analysis import evenness, updates
 from rdcnlab_papers.dogar import clos
@@ -24,6 +27,8 @@ from rdcnlab_papers.items.item import Item
 from tests.papers.items.shared import refused
 
 MS = 10**6
+#: The columns of the finding's table of the reading taken literally.
+COLUMNS = ("6.12", "literal", "ns3")
 
 
 def variant_of(scenario: Scenario) -> str:
@@ -333,3 +338,18 @@ def test_the_literal_reading_is_judged_by_its_own_runs(
         "literal-none": verdict, "literal-dctcp": "reproduced", "literal-again": "reproduced",
         "prose-loses": "reproduced",
     }  # fmt: skip
+
+
+def test_the_findings_verdicts_of_the_column_literal_are_those_of_the_scores() -> None:
+    """A row names figures and claims; each of its cells has the verdicts of all of them in a column."""
+    scores = json.loads((places.tree() / "data" / "scores.json").read_text())
+    text = (places.tree() / "docs" / "findings" / "dogar.md").read_text()
+    (table,) = re.findall(r"\| item, claim \| 6\.12 \| `literal` \| ns3 \|\n\|[-|]+\n((?:\|.*\n)+)", text)
+    rows = table.splitlines()
+    assert len(rows) > 15
+    for line in rows:
+        first, *cells = line.strip("|").split(" | ")
+        items, claims = re.findall(r"fig\d+|tab3", first), re.findall(r"`([a-z-]+)`", first)
+        for column, cell in zip(COLUMNS, cells, strict=True):
+            known = {scores[f"dogar/{item}/{column}/{claim}"][0] for item in items for claim in claims}
+            assert set(re.findall("reproduced|partly|undecided|differs", cell)) == known, f"{first}, {column}"

@@ -26,7 +26,7 @@ MEASURED = Measured({"cubic": Estimate(20, 15, 25), "bbr": Estimate(5, 3, 7), "r
 
 
 def row(**more: Any) -> JudgedClaim:
-    return judged("aykurt", "fig4", "6.12", CLAIM, MEASURED, first=None, own=False, profile="quick", runs=9, **more)
+    return judged("aykurt", "fig4", "6.12", CLAIM, MEASURED, own=False, profile="quick", runs=9, **more)
 
 
 def luminance(colour: str) -> float:
@@ -45,6 +45,18 @@ def test_every_case_is_a_line_with_its_own_verdict() -> None:
     html = Scorecard((row(),))._repr_html_()
     assert html.count("<li><span") >= 3
     assert "every variant gains more than 10 % &lt;twice&gt;" in html
+
+
+def test_a_weak_claim_says_why_little_follows_from_it() -> None:
+    why = "one setting decides this claim & two others"
+    weak = judged(
+        "aykurt", "fig4", "6.12", CLAIM.model_copy(update={"weak": why}), MEASURED,
+        own=False, profile="paper", runs=9,
+    )  # fmt: skip
+    assert weak.counted
+    assert f"weak      {why}" in repr(Scorecard((weak,)))
+    assert "weak: one setting decides this claim &amp; two others" in Scorecard((weak,))._repr_html_()
+    assert "weak" not in repr(Scorecard((row(),)))
 
 
 def test_no_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

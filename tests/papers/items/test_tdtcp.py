@@ -222,6 +222,6 @@ def test_ticks_of_shipped_events_leave_each_event_in_its_day(dilation: int) -> N
     item = tdtcp.fig10a(profile="paper", seeds=1, dilation=dilation)
     tick = item.read_parts["events"].tick
     for scenario, _ in item.pairs:
-        packet_ns = item.skipped_us(scenario) * 1000
+        packet_ns = item.round_trip_us(scenario) * 1000
         ends = {int(end) for day in weeks.days(scenario, "circuit") for end in day}
         assert [end for end in {*ends, packet_ns, scenario.probes.fold_from} if end * dilation % tick] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import date
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from rdcnlab.runs.store import Store
 from rdcnlab_papers import aykurt
 from rdcnlab_papers.analysis.measured import Measured
 from rdcnlab_papers.items.claims import Claim
-from rdcnlab_papers.items.judged import JudgedWording, from_data, judged, to_data
+from rdcnlab_papers.items.judged import JudgedWording, from_data, judged, measured_before, to_data
 from rdcnlab_papers.items.verdicts import FLIPS, Verdict, candidate, judge, judge_numbers
 
 GAIN: dict[str, Any] = {"expect": {"near": 24, "tolerance": "25 %"}, "none": 0, "unit": "%"}
@@ -83,22 +84,49 @@ def test_numbers_alone() -> None:
 
 
 def test_a_row() -> None:
-    first = {"text": "y", "expect": {"below": 5}}
+    first = {"text": "y", "expect": {"below": 5}, "until": date(2026, 11, 22)}
     asked = claim(**SMALL, was=first, calibrates="z")
     known: dict[str, Any] = {"own": False, "profile": "quick", "runs": 3}
-    one = judged("p", "i", "c", asked, Measured({"a": Estimate(1, 0.5, 1.5), "b": 20}, "why"), first=None, **known)
+    one = judged("p", "i", "c", asked, Measured({"a": Estimate(1, 0.5, 1.5), "b": 20}, "why"), **known)
     assert one.measured == "a: 1 ms (0.5 to 1.5), b: 20 ms; why"
     assert (one.verdict, one.holds) == ("differs", "1 of 2 hold")
     assert one.remark == "no interval in 1 of 2 cases"
     assert one.text == "x [used to calibrate: z]"
     assert not one.counted
-    assert one.was == JudgedWording("y", "< 5 ms", "", "not run")
+    assert one.was == (JudgedWording("y", "< 5 ms", "", "not run", "2026-11-22"),)
     for missing in (None, Measured(), Measured(note="not all variants ran")):
-        assert judged("p", "i", "c", asked, missing, first=missing, **known).verdict == "not run"
+        assert judged("p", "i", "c", asked, missing, before=[missing], **known).verdict == "not run"
     # the first wording is judged by the rule of its time: partly if some cases satisfied it
-    partly = judged("p", "i", "c", asked, None, first=Measured({"a": 1, "b": 20}), **known)
-    assert partly.was.verdict == "partly"
+    partly = judged("p", "i", "c", asked, None, before=[Measured({"a": 1, "b": 20})], **known)
+    assert partly.was[0].verdict == partly.first_verdict == "partly"
     assert from_data(json.loads(json.dumps(to_data([one, partly])))) == [one, partly]
+
+
+def test_each_earlier_wording_has_the_measurement_of_its_time_or_of_the_next_later_one() -> None:
+    names, until = ("first", "second", "third"), date(2026, 11, 22)
+    wordings = [{"text": name, "expect": {"below": 5}, "until": until} for name in names]
+    asked = claim(**SMALL, was=wordings)
+    now, third, second = Measured.one(1), Measured.one(9), Measured.one(2)
+    assert measured_before(asked, {"x": now}) == [now] * 3
+    assert measured_before(asked, {"x": now, "x was": third}) == [third] * 3
+    assert measured_before(asked, {"x": now, "x was": third, "x was 2": second}) == [second, second, third]
+    before = measured_before(asked, {"x": now, "x was": third, "x was 1": second})
+    row = judged("p", "i", "c", asked, now, before=before, own=False, profile="paper", runs=3)
+    assert [(was.text, was.verdict) for was in row.was] == [
+        ("first", "reproduced"), ("second", "differs"), ("third", "differs"),
+    ]  # fmt: skip
+    assert row.first_verdict == "reproduced"
+    assert judged("p", "i", "c", asked, now, own=False, profile="paper", runs=3).first_verdict == "not run"
+
+
+def test_the_median_of_ratios_that_are_expected_to_be_1_stands_beside_the_verdict() -> None:
+    known: dict[str, Any] = {"own": False, "profile": "paper", "runs": 3}
+    measured = Measured({"a": Estimate(0.5, 0.4, 0.6), "b": 1.0, "c": 0.62})
+    ratios = claim(expect={"near": 1, "tolerance": "10 %"})
+    assert judged("p", "i", "c", ratios, measured, **known).holds == "1 of 3 hold, median 0.62"
+    assert judged("p", "i", "c", ratios, Measured.one(0.5), **known).holds == ""
+    assert judged("p", "i", "c", ratios, None, **known).holds == ""
+    assert judged("p", "i", "c", claim(**SMALL), measured, **known).holds == "3 of 3 hold"
 
 
 def test_a_verdict_that_half_of_the_seeds_would_change_is_undecided() -> None:

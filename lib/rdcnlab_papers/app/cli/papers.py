@@ -83,7 +83,7 @@ def _summary(item: Any) -> dict[str, Any]:
 def score(
     names: Names = None,
     restated: Annotated[
-        bool, typer.Option("--restated", help="Only restated claims, with the verdict on the first wording.")
+        bool, typer.Option("--restated", help="Only restated claims, with the verdicts on earlier wordings.")
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Also judge items of which nothing changed.")] = False,
     as_json: Json = False,

@@ -47,10 +47,12 @@ class ClaimView:
         Whether it is counted in the score, and whether it is ours.
     cells : list of Cell
         One for each column.
+    weak : str
+        Why little follows if the claim holds; empty for most claims.
     causes : list of str
         The causes, or the candidates that were tried, if the claim is not reproduced.
     was : list of str
-        The first wording, with its verdict in each column, if the claim was restated.
+        The earlier wordings, with their verdicts in each column, if the claim was restated.
     """
 
     text: str
@@ -58,6 +60,7 @@ class ClaimView:
     counted: bool
     own: bool
     cells: list[Cell]
+    weak: str
     causes: list[str]
     was: list[str]
 
@@ -87,9 +90,8 @@ class PaperView:
             name = f"{score.column} ({titles[score.column]})" if len(titles) > 1 else "Counted statements"
             lines.append(f"{escape(name)}: {counts}")
         for union in unions(entries).values():
-            together = f"In any column: {union.reproduced} of {union.counted} counted statements reproduced"
             why = scorecard.why_uncounted(union.uncounted)
-            lines.append("; ".join(part for part in (together, why) if part) + ".")
+            lines.append("; ".join(part for part in (f"All columns: {union.words}", why) if part) + ".")
         for title, of_group in grouped(entries).items():
             links = ", ".join(f'<a href="#item-{entry.paper}-{entry.id}">{escape(entry.id)}</a>' for entry in of_group)
             lines.append(f"{escape(title)}: {links}.")
@@ -226,14 +228,15 @@ def _claim(rows: Rows, causes_of: Sequence[list[str]]) -> ClaimView:
     first = rows[0]
     sentences = [(row.column, sentence) for row, causes in zip(rows, causes_of, strict=True) for sentence in causes]
     was = [
-        (row.column, f"First wording: {row.was.text} ({row.was.expected}): {row.was.verdict}")
+        (row.column, f"Until {was.until}: {was.text} ({was.expected}): {was.verdict}")
         for row in rows
-        if row.was
+        for was in row.was
     ]
     cells = [Cell(row.column, row.cases, row.note, row.verdict, row.remarks) for row in rows]
     return ClaimView(
-        first.text, first.expected, first.counted, first.own, cells, _by_column(rows, sentences), _by_column(rows, was)
-    )
+        first.text, first.expected, first.counted, first.own, cells, first.weak,
+        _by_column(rows, sentences), _by_column(rows, was),
+    )  # fmt: skip
 
 
 def _causes(row: JudgedClaim, experiments: list[dict[str, str]]) -> list[str]:
