@@ -55,13 +55,28 @@ def test_retransmissions_count_from_update_to_update() -> None:
 def test_events_of_packets_that_may_have_several_segments_are_not_counted_as_segments() -> None:
     given = Given(events=[{"t_ns": 10**9, "event": "retransmit"}])
     assert updates.retransmitted.__wrapped__(given)["value"].tolist() == [1]
-    given.scenario = given.scenario.with_(offload={"tso": "64000 B"})
+    given.scenario = given.scenario.with_(offload={"tso": "64000 B"})  # and events without their flows
     for count in (
         lambda: updates.retransmitted.__wrapped__(given),
         lambda: updates.retransmissions.__wrapped__(given, 10**9, 0),
     ):
         with pytest.raises(InputError, match=r"offload\.tso: with packets of up to 64000 B.* do not count segments"):
             count()
+
+
+def test_with_segmentation_offload_events_of_a_flow_add_up_to_its_retransmits() -> None:
+    at_s = {"fn-1": [0.5, 1.2, 1.3, 2.5], "fm-1": [2.6, 2.7]}
+    events = [
+        {"t_ns": int(t * 1e9), "event": event, "flow": flow}
+        for flow, times in at_s.items()
+        for t in times
+        for event in ("drop_tail", "retransmit")
+    ]
+    rows = [{"flow": flow, "retransmits": count} for flow, count in (("fn-1", 30), ("fm-1", 5), ("fn-2", 0))]
+    given = Given(events=events, flows=rows)
+    given.scenario = given.scenario.with_(offload={"tso": "64000 B"})
+    found = updates.retransmissions.__wrapped__(given, 10**9, 0)
+    assert found["value"].tolist() == [7.5, 15, 7.5 + 5, 0]
 
 
 def test_throughput_is_payload_where_data_enter() -> None:
