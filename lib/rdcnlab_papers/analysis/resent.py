@@ -28,7 +28,8 @@ def segments(runs: Runs) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], 
     flows = runs.rows("flows").astype({"flow": str}).set_index(["run", "flow"])["retransmits"].astype(float)
     average = flows / events.groupby(["run", "flow"]).size()
     numbers = average.reindex(pd.MultiIndex.from_frame(events[["run", "flow"]]))
-    return events["run"].to_numpy(np.int64), events["t_ns"].to_numpy(np.int64), numbers.to_numpy()
+    indices, times = (np.asarray(events[column], dtype=np.int64) for column in ("run", "t_ns"))
+    return indices, times, np.asarray(numbers, dtype=np.float64)
 
 
 def need_packets_of_one_segment(runs: Runs) -> None:

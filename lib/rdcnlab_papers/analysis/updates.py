@@ -57,8 +57,9 @@ def retransmissions(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
         count = (run.scenario.limit - from_ns) // width_ns
         of_run = number[begin:end]
         inside = (of_run >= 0) & (of_run < count)
+        counted = np.bincount(of_run[inside], segments[begin:end][inside], minlength=count).astype(np.float64)
         # sums of averages are whole numbers over a run, but for what doubles lose
-        parts.append(np.bincount(of_run[inside], segments[begin:end][inside], minlength=count).round(6))
+        parts.append(counted.round(6))
     return _labelled(_intervals(parts), runs)
 
 
