@@ -23,7 +23,7 @@ from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab_papers.analysis import weeks
 from rdcnlab_papers.analysis.measured import means
-from rdcnlab_papers.analysis.updates import need_packets_of_one_segment
+from rdcnlab_papers.analysis.resent import need_packets_of_one_segment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,12 +17,11 @@ import pandas as pd
 
 from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate, estimates
-from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.frame import Runs, variants
 from rdcnlab.runs.once import for_each_run
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
-from rdcnlab_papers.analysis import reordering
+from rdcnlab_papers.analysis import reordering, resent
 from rdcnlab_papers.analysis.measured import difference, means
 
 #: Losses of queues, not of routes that lead nowhere for a while.
@@ -37,41 +36,31 @@ _WHOLE = -1.0
 def retransmissions(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
     """Count the segments of all flows that are retransmitted in each interval.
 
+    They are those that ``retransmits`` of the table ``flows`` counts: over a whole run both numbers are equal. With
+    segmentation offload an event is a packet, and the kernel does not say how many segments each packet has; then each
+    event of a flow counts as many as its events have on average.
+
     Parameters
     ----------
     runs : Runs
-        Runs with the table ``events``.
+        Runs with the table ``events``; with `Offload.tso` also ``flows``.
     width_ns : int
         Width of an interval.
     from_ns : int
         Start of the first interval. Intervals that do not end before the limit are left out.
     """
-    need_packets_of_one_segment(runs)
-    indices, times = runs.event_times("retransmit")
+    indices, times, segments = resent.segments(runs)
     number = (times - from_ns) // width_ns
     begins = np.searchsorted(indices, np.arange(len(runs) + 1))
     parts = []
     for run, (begin, end) in zip(runs, pairwise(begins), strict=True):
         count = (run.scenario.limit - from_ns) // width_ns
         of_run = number[begin:end]
-        parts.append(np.bincount(of_run[(of_run >= 0) & (of_run < count)], minlength=count).astype(float))
+        inside = (of_run >= 0) & (of_run < count)
+        counted = np.bincount(of_run[inside], segments[begin:end][inside], minlength=count).astype(np.float64)
+        # sums of averages are whole numbers over a run, but for what doubles lose
+        parts.append(counted.round(6))
     return _labelled(_intervals(parts), runs)
-
-
-def need_packets_of_one_segment(runs: Runs) -> None:
-    """Raise InputError if a packet of the runs may have several segments.
-
-    The event ``retransmit`` is one of packets, and numbers of retransmissions here are those of segments; see
-    `rdcnlab.engines.schema`.
-    """
-    for run in runs:
-        tso = max((run.scenario.offload_of(flow.src).tso for flow in run.scenario.flows), default=0)
-        if tso:
-            reason = (
-                f"with packets of up to {tso} B an event 'retransmit' may stand for several segments, so events do not "
-                "count segments; set it to 0 B, or take retransmits of the table flows"
-            )
-            raise InputError.of("offload.tso", f"{tso} B", "0 B", reason=reason)
 
 
 @for_each_run
@@ -144,7 +133,7 @@ def lost(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
 @for_each_run
 def retransmitted(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
     """Count the segments of all flows that are retransmitted in each run, from an instant on."""
-    need_packets_of_one_segment(runs)
+    resent.need_packets_of_one_segment(runs)
     return _counted(runs, ("retransmit",), from_ns)
 
 

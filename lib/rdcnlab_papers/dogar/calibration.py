@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the column ``calibrated`` got two of its inputs; ``python -m rdcnlab_papers.dogar.calibration`` shows the tables.
+"""How columns get inputs: ``python -m rdcnlab_papers.dogar.calibration`` shows the tables of ``calibrated``.
 
-docs/decisions/dogar.md fixes statements, grids and rules. Missing runs are made.
+With the word ``cards`` it takes the meeting of the column ``cards``, and writes it. docs/decisions/dogar.md and
+cards.md fix statements, grids and rules. Missing runs are made, so the command goes on where it ended.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
@@ -16,7 +19,7 @@ from rdcnlab_papers.dogar import testbeds
 from rdcnlab_papers.dogar.fig2 import STATED, Fig2
 from rdcnlab_papers.dogar.fig9 import Fig9
 from rdcnlab_papers.dogar.space import SMALL, Setting
-from rdcnlab_papers.items import claims
+from rdcnlab_papers.items import calibrated, claims
 
 #: The values that are tried: longest time for which the groups meet, and gap without a rule for f_m, both in ms.
 MEETINGS_MS = tuple(round(0.2 + 0.05 * number, 2) for number in range(13))
@@ -31,8 +34,13 @@ _FAR = 1.5
 _SCALE = 0.1
 
 
-def lost(meeting_ms: float, gap_ms: int, *, scale: float, updates: int) -> float:
-    """Return the packets that BBR loses in 300 updates with the small buffer, mean of seeds 0 and 1."""
+def lost(
+    meeting_ms: float, gap_ms: int, *, scale: float, updates: int, changes: Mapping[str, Any] | None = None
+) -> float:
+    """Return the packets that BBR loses in 300 updates with the small buffer, mean of seeds 0 and 1.
+
+    `changes` are those of another column, which are made in addition.
+    """
     item = Fig9(
         profile="paper",
         column=testbeds.CALIBRATED,
@@ -42,6 +50,7 @@ def lost(meeting_ms: float, gap_ms: int, *, scale: float, updates: int) -> float
         updates=updates,
         change_ms=meeting_ms / scale,
         dark_ms=gap_ms,
+        changes=dict(changes or {}),
     )
     scenarios = [item.scenario("bbr", Setting(SMALL), seed) for seed in item.seed_range]
     made = campaign(change_all(scenarios, item.all_changes), needs=item.parts_of, workers=1, progress=False)
@@ -90,27 +99,54 @@ def _shown(name: str, unit: str, numbers: Iterable[tuple[float, float]]) -> dict
     return table
 
 
-def main() -> None:
-    """Print the three tables, and the value that each step takes."""
+def meeting_without_gap(**options: Any) -> float:
+    """Print step 1, and return the meeting whose number is nearest to the text's."""
     first: dict[float, float] = {}
     for value in MEETINGS_MS:
-        first |= _shown("step 1, meeting", "packets", [(value, lost(value, 0, scale=_SCALE, updates=20))])
-        if first[value] > _FAR * LOST:
+        number = lost(value, 0, scale=_SCALE, updates=20, **options)
+        first |= _shown("step 1, meeting", "packets", [(value, number)])
+        if number > _FAR * LOST:
             break
-    meeting = min(first, key=lambda value: distance(first[value]))
-    second = _shown(f"step 2, meeting {meeting:g} ms, gap", "%", ((gap, cost(meeting, gap)) for gap in GAPS_MS))
-    gap = shortest_of_nearest({int(value): number for value, number in second.items()})
+    return min(first, key=lambda value: distance(first[value]))
+
+
+def meeting_with_gap(start: float, gap_ms: int, **options: Any) -> float:
+    """Print step 3, and return the meeting at which it ends."""
     third: dict[float, float] = {}
 
-    def with_gap(value: float) -> float:
+    def number_at(value: float) -> float:
         if value not in third:
-            third.update(
-                _shown(f"step 3, gap {gap} ms, meeting", "packets", [(value, lost(value, gap, scale=1, updates=5))])
-            )
+            number = lost(value, gap_ms, scale=1, updates=5, **options)
+            third.update(_shown(f"step 3, gap {gap_ms} ms, meeting", "packets", [(value, number)]))
         return third[value]
 
-    print(f"meeting {walk(meeting, with_gap):g} ms, gap {gap} ms")
+    return walk(start, number_at)
+
+
+def show_calibrated() -> None:
+    """Print the three tables of the column ``calibrated``, and the value that each step takes."""
+    meeting = meeting_without_gap()
+    second = _shown(f"step 2, meeting {meeting:g} ms, gap", "%", ((gap, cost(meeting, gap)) for gap in GAPS_MS))
+    gap = shortest_of_nearest({int(value): number for value, number in second.items()})
+    print(f"meeting {meeting_with_gap(meeting, gap):g} ms, gap {gap} ms")
+
+
+def take_cards() -> None:
+    """Take the meeting of the column ``cards``, with the wait that the column ``cards`` of aykurt has.
+
+    Raises
+    ------
+    FileNotFoundError
+        That wait has not been taken.
+    """
+    wait_us = calibrated.values("aykurt", testbeds.CARDS)["wait_us"]
+    wait = {"offload.coalesce": f"{wait_us:g} us"}
+    changes = {**calibrated.planned("dogar", testbeds.CARDS), **wait}
+    meeting = meeting_with_gap(meeting_without_gap(changes=changes), testbeds.GAP_MS, changes=changes)
+    values = {testbeds.MEETING: meeting, "wait_us": wait_us}
+    path = calibrated.write("dogar", testbeds.CARDS, values, wait, "rdcnlab_papers.dogar.calibration cards")
+    print(f"meeting {meeting:g} ms, wait {wait_us:g} us: {path}")
 
 
 if __name__ == "__main__":
-    main()
+    take_cards() if sys.argv[1:] == [testbeds.CARDS] else show_calibrated()

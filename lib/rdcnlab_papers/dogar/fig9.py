@@ -33,6 +33,6 @@ class Fig9(Drops):
 
     def causes(self) -> list[Cause]:
         """Return an experiment with brief updates, in the calibrated column those of its numbers."""
-        if self.column == testbeds.CALIBRATED:
+        if self.column in (testbeds.CALIBRATED, testbeds.CARDS):
             return self.candidates()
         return [Cause("none-in-large", self.brief())]

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import pandas as pd
@@ -43,7 +44,7 @@ class Experiment(Item):
     variants : tuple of str
         Congestion controls; all flows of a run have the same.
     updates : int or None
-        Number of updates in a run; None: 12 in the paper profile, 5 in the column ``calibrated``.
+        Number of updates in a run; None: 12 in the paper profile, 5 in the columns ``calibrated`` and ``cards``.
     scale : float or None
         Factor on all times of updates; None: 1 in the paper profile.
     per_group : int or None
@@ -147,8 +148,10 @@ class Experiment(Item):
 
         In the calibrated column each claim, and each of `calibrated`, has one experiment: the column without its gap.
         Claims about numbers have another one before it: two flows in each group. The claims of `elsewhere` hold there,
-        so only the other columns have experiments for them.
+        so only the other columns have experiments for them. The column ``cards`` has none.
         """
+        if self.column == testbeds.CARDS:
+            return []
         if self.column == testbeds.CALIBRATED:
             both = self.two_flows(), self.without_gap()
             return [
@@ -224,6 +227,18 @@ class Retransmissions(Distribution):
     label: ClassVar[str] = "retransmissions between two updates"
     #: Variants differ by more than a factor of ten, and some intervals have none.
     xscale: ClassVar[str] = "symlog"
+
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:
+        """Return the tables; with segmentation offload an event is a packet, and ``flows`` counts segments."""
+        return (*self.reads, "flows") if scenario.offload.tso else self.reads
+
+    @property
+    def read_parts(self) -> Mapping[str, Part]:
+        """The parts of tables that are read; with segmentation offload also the flow of each event."""
+        if not self.scenarios()[0].offload.tso:
+            return self.parts
+        events = self.parts["events"]
+        return {**self.parts, "events": replace(events, columns=(*(events.columns or ()), "flow"))}
 
     def samples(self, runs: Runs) -> pd.DataFrame:
         """Return the retransmissions in each interval."""

@@ -14,7 +14,7 @@ from rdcnlab.fields import own_yaml
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import Frozen, Listed, whole
 from rdcnlab.scenario.check import input_error
-from rdcnlab_papers.items import folders
+from rdcnlab_papers.items import calibrated, folders
 from rdcnlab_papers.items.expectation import Expectation
 
 
@@ -61,6 +61,11 @@ class Column(Frozen):
         ways.
     most_runs : int, optional
         Number of runs of each scenario at most. By default it is that of the item's profile.
+    calibrated : bool
+        Whether the column needs values that a calibration takes. They are in ``data/papers/calibrated``; before that
+        file is there, the paper has no such column. See `rdcnlab_papers.items.calibrated`.
+    values : dict of str to float
+        These values, by name.
     """
 
     id: str
@@ -68,6 +73,8 @@ class Column(Frozen):
     name: str = ""
     changes: dict[str, Any] = Field(default_factory=dict)
     most_runs: Annotated[int, whole(1, 10_000)] | None = None
+    calibrated: bool = False
+    values: dict[str, float] = Field(default_factory=dict)
 
 
 class EarlierWording(Frozen):
@@ -276,6 +283,7 @@ def paper(name: str) -> Paper:
     """
     path = folders.claims_file(name)
     try:
-        return Paper.model_validate(own_yaml.parse(path.read_text(encoding="utf-8")))
+        data = own_yaml.parse(path.read_text(encoding="utf-8"))
+        return Paper.model_validate(calibrated.completed(data, path.parent))
     except ValidationError as error:
         raise input_error(error, Paper) from None

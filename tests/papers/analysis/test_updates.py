@@ -11,7 +11,10 @@ import pandas as pd
 import pytest
 
 from rdcnlab.fields.errors import InputError
+from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.store import Store
+from rdcnlab.scenario import Scenario
 from rdcnlab_papers.analysis import bounds, updates
 from rdcnlab_papers.dogar import space
 
@@ -55,13 +58,43 @@ def test_retransmissions_count_from_update_to_update() -> None:
 def test_events_of_packets_that_may_have_several_segments_are_not_counted_as_segments() -> None:
     given = Given(events=[{"t_ns": 10**9, "event": "retransmit"}])
     assert updates.retransmitted.__wrapped__(given)["value"].tolist() == [1]
-    given.scenario = given.scenario.with_(offload={"tso": "64000 B"})
+    given.scenario = given.scenario.with_(offload={"tso": "64000 B"})  # and events without their flows
     for count in (
         lambda: updates.retransmitted.__wrapped__(given),
         lambda: updates.retransmissions.__wrapped__(given, 10**9, 0),
     ):
         with pytest.raises(InputError, match=r"offload\.tso: with packets of up to 64000 B.* do not count segments"):
             count()
+
+
+def test_with_segmentation_offload_events_of_a_flow_add_up_to_its_retransmits() -> None:
+    at_s = {"fn-1": [0.5, 1.2, 1.3, 2.5], "fm-1": [2.6, 2.7]}
+    events = [
+        {"t_ns": int(t * 1e9), "event": event, "flow": flow}
+        for flow, times in at_s.items()
+        for t in times
+        for event in ("drop_tail", "retransmit")
+    ]
+    rows = [{"flow": flow, "retransmits": count} for flow, count in (("fn-1", 30), ("fm-1", 5), ("fn-2", 0))]
+    given = Given(events=events, flows=rows)
+    given.scenario = given.scenario.with_(offload={"tso": "64000 B"})
+    found = updates.retransmissions.__wrapped__(given, 10**9, 0)
+    assert found["value"].tolist() == [7.5, 15, 7.5 + 5, 0]
+
+
+@pytest.mark.guest
+def test_both_counters_of_retransmissions_agree_about_frames_that_were_lost(store: Store) -> None:
+    """Two nights lose a window each. Every lost frame is a segment that is sent again, and packets have several."""
+    nights = [["5 ms", "blue"], ["150 ms", "dark"], ["400 ms", "blue"], ["150 ms", "dark"], ["5 s", "blue"]]
+    flow = {"name": "migrated", "size": "600 MB", "cc": "reno", "path": nights}
+    probes = {"tcp": "none"}
+    given = {"network": "aykurt", "flows": [flow], "probes": probes, "offload": {"tso": "65535 B"}, "limit": "2 s"}
+    runs = campaign(Scenario.from_dict(given), store=store, workers=1, progress=False, hints=False)
+    events = runs.events["event"].value_counts()
+    counted = updates.retransmissions(runs, 10**9 // 2, 0)["value"]
+    assert counted.sum() == runs.flows["retransmits"].sum() == events["drop_dark"]
+    assert events["retransmit"] < counted.sum(), "packets have several segments"
+    assert (counted > 0).tolist() == [True, True, False, False]
 
 
 def test_throughput_is_payload_where_data_enter() -> None:

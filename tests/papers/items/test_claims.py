@@ -215,7 +215,11 @@ def test_first_wordings_stay_for_ever_in_the_order_of_their_days() -> None:
     assert was["aykurt/fig5/growth-after-main"][0].expect == Expectation(at_least=95)
 
 
-WITH_CHOICE = [kind for kind in select(["aykurt"]) if len(claims.paper("aykurt").choices_of(kind.id)) > 1]
+WITH_CHOICE = [
+    kind
+    for kind in select(["aykurt"])
+    if "4.15" in [column.id for column in claims.paper("aykurt").choices_of(kind.id)]
+]
 
 
 @pytest.mark.parametrize("kind", WITH_CHOICE, ids=lambda kind: kind.id)
@@ -230,7 +234,8 @@ def test_each_item_of_aykurt_can_be_run_as_the_testbeds_kernel(kind: type[Item])
 
 def test_a_column_may_have_fewer_runs_and_an_item_its_own_number_there() -> None:
     def numbers(kind: type[Item]) -> dict[str, int]:
-        return {column.id: kind(profile="paper", column=column.id).count for column in kind.columns()}
+        named = [column.id for column in kind.columns() if not column.calibrated]
+        return {column: kind(profile="paper", column=column).count for column in named}
 
     assert numbers(aykurt.fig11) == {"6.12": 30, "4.15": 10}
     assert numbers(aykurt.fig10) == {"6.12": 30, "4.15": 30}
