@@ -101,7 +101,7 @@ def test_with_changes_by_name() -> None:
     assert BASE.with_(period=None).flows[1].path == "blue"
     assert BASE.with_(**{"flows.migrated.cc": "bbr"}).flows[1].cc == "bbr"
     assert BASE.with_(switch__ecn_threshold="5 kB").switch.ecn_threshold == 5000
-    assert BASE.with_(**{"network.links.l.buffer": "1 MB"}).network.links[0].buffer == Queue(bytes=10**6)
+    assert BASE.with_(**{"network.links.green.buffer": "1 MB"}).network.links[0].buffer == Queue(bytes=10**6)
     assert BASE.with_(seed=np.int64(7)).seed == 7
 
 

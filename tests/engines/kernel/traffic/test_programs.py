@@ -156,7 +156,7 @@ def test_a_file_that_has_changed_is_refused(run: RunPrograms, tmp_path: Path) ->
     (tmp_path / "mine.yaml").write_text(NETWORK + "programs: [{host: s1, run: ./a.sh}]\n")
     scenario = Scenario.load(tmp_path / "mine.yaml")
     (tmp_path / "a.sh").write_text("#!/bin/sh\necho\n")
-    with pytest.raises(InputError, match=r"programs\.a\.files: .* has changed"):
+    with pytest.raises(InputError, match=r"programs\.s1\.files: .* has changed"):
         run_in(tmp_path / "run", scenario)
 
 
