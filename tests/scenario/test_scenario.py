@@ -388,7 +388,9 @@ def test_what_is_kept_of_a_scenario_is_not_that_of_another(two_flows: Scenario) 
     assert seeded.with_(limit="30 s").seed == 5
     assert Scenario.from_dict(seeded.to_dict()).hash == seeded.hash
     link = two_flows.network.links[0].name
+    assert two_flows.network.link(link).ecn_threshold is None
     marking = two_flows.with_thresholds(link, 5000, None)
+    assert marking.network.link(link).ecn_threshold == marking.network.links[0].ecn_threshold == 5000
     assert marking.with_(limit="30 s").network.link(link).ecn_threshold == 5000
     assert Scenario.from_dict(marking.to_dict()).hash == marking.hash
     assert marking.with_(seed=5) == seeded.with_thresholds(link, 5000, None)

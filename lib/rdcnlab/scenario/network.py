@@ -89,7 +89,9 @@ class Network(Frozen):
         the papers state it.
     """
 
-    _computed: ClassVar[tuple[str, ...]] = (*Frozen._computed, "unnamed_text", "checked_ways")
+    _computed: ClassVar[tuple[str, ...]] = (
+        *Frozen._computed, "unnamed_text", "checked_ways", "_nodes_by_name", "_hosts_by_name", "_links_by_name",
+    )  # fmt: skip
 
     name: FlowName
     mtu: Mtu = 1500
