@@ -17,10 +17,6 @@ from typing import Any, NoReturn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import site_packages
-
-site_packages.find()
-
 import circuits
 import ledger
 import looking

@@ -164,7 +164,7 @@ class Controller(Daemon):
         # an application of the scenario's own is no superuser
         apart = [] if plan["app"] is None else [TOOL, "apart"]
         os.chmod(CONTROL, 0o666)  # through which it holds the daemon's threads, see `DataPlane`
-        super().__init__("controller", [*apart, sys.executable, "-s", "-S", program, path], **pipes)
+        super().__init__("controller", [*apart, sys.executable, "-s", program, path], **pipes)
 
     def answer(self) -> Any:
         """Wait for one line of the controller, and return what it says."""

@@ -27,10 +27,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 # threads of Python; with eventlet, the other choice, os-ken would poll
 os.environ["OSKEN_HUB_TYPE"] = "native"
 
-import site_packages
-
-site_packages.find()
-
 from clock import be_exact, sleep_until
 from sdn_ports import Ports
 
@@ -207,8 +203,8 @@ def _is_taken(name: str) -> bool:
     """Return whether a module has a name already: one that is loaded, or may be. Ours for hosts are not loaded here."""
     if name in sys.modules or name in sys.stdlib_module_names:
         return True
-    spec = importlib.util.find_spec(name)
-    return spec is not None and os.path.dirname(spec.origin or "") != os.path.dirname(os.path.abspath(__file__))
+    found = importlib.util.find_spec(name)
+    return found is not None and os.path.dirname(found.origin or "") != os.path.dirname(os.path.abspath(__file__))
 
 
 def _imported(app: dict[str, Any], base: type) -> list[str]:
@@ -229,8 +225,8 @@ def _imported(app: dict[str, Any], base: type) -> list[str]:
     sys.meta_path.insert(0, Own({**LENT, first: app["path"], **others}))
     module = importlib.import_module(first)
     every = [one for one in vars(module).values() if inspect.isclass(one) and issubclass(one, base)]
-    own = [one for one in every if one.__module__ == first or one.__module__ in others]
-    last = [one for one in own if not any(other is not one and issubclass(other, one) for other in own)]
+    found = [one for one in every if one.__module__ == first or one.__module__ in others]
+    last = [one for one in found if not any(other is not one and issubclass(other, one) for other in found)]
     return list(dict.fromkeys(one.__module__ for one in last))
 
 

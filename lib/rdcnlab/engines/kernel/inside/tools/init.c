@@ -78,7 +78,7 @@ static void start(void)
 	setenv("LC_ALL", "C", 1);
 	if (chdir("/run"))
 		die("init: /run: %s", strerror(errno));
-	execl(python, python, "-s", "-S", script, RUN, (char *)NULL);
+	execl(python, python, "-s", script, RUN, (char *)NULL);
 	die("init: cannot start %s: %s", python, strerror(errno));
 }
 
