@@ -37,9 +37,10 @@ INSIDE = {
 #: What decides about results, printed by the installed package and compared with that of the tree.
 SAME = """
 import json, sys
-from rdcnlab.engines import get_engine
 from rdcnlab.engines.kernel import build
 from rdcnlab.engines.kernel.build import patches
+from rdcnlab.engines.kernel.identity import identity
+from rdcnlab.engines.network import compile_network
 from rdcnlab_papers import select
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.scenario import Scenario
@@ -50,7 +51,9 @@ print(json.dumps({
     "patches": str(patches.root()),
     "kernel": build.identity(),
     "tools": build.tools_identity(),
-    "run": [get_engine(scenario.with_(**{"switch.kind": kind})).identity() for kind in ("ocs", "linux")],
+    "run": [
+        identity(compile_network(scenario.with_(**{"switch.kind": kind})), stock=False) for kind in ("ocs", "linux")
+    ],
     "items": [f"{kind.paper}/{kind.id}" for kind in select([])],
     "presets": list(presets()),
     "shipped": [row.id for row in Shipped()],
