@@ -44,9 +44,8 @@ class Sends(Frozen):
     think : int
         ns from the end of an answer to the next request.
     after : str or None
-        A flow, or a workload. This one starts when that one has ended, or all flows of that workload; its times, and
-        all arrivals of a workload, count from there. A flow ends when its receiver has all data; datagrams end when all
-        are sent.
+        A flow, or a workload. This one starts when that one has ended, or all flows of that workload; its times count
+        from there. A flow ends when its receiver has all data; datagrams end when all are sent.
     """
 
     # the schema is built after `__pydantic_init_subclass__` has put the fields into their order

@@ -108,7 +108,7 @@ def test_an_item_that_fails_leaves_the_others_complete(
     assert failed.notebook is None
     assert done.error == ""
     assert done.notebook == tmp_path / "out" / "aykurt" / "tab1.ipynb"
-    assert {row["item"] for row in done.rows} == {"tab1"}
+    assert {row.item for row in done.rows} == {"tab1"}
     assert {each.name for each in ended} == {"aykurt/fig8a", "aykurt/tab1"}
     # started again it has nothing left to run but the failed one
     (job,) = plan([aykurt.fig8a], QUICK, own_store)

@@ -124,8 +124,17 @@ class Workload(Sends):
         ``permutation`` or ``stride`` of which all flows start once.
     cc : str
         As in `Flow`.
-    path : str or tuple of Slot
+    path, back : str or tuple of Slot
         As in `Flow`; by default the shortest way.
+    initiator : {'src', 'dst'}
+        As in `Flow`.
+    connect : {'start', 'ahead'}
+        As in `Flow`. With ``ahead`` each end of a flow is a thread during the whole run, which takes memory.
+    rate, on, off, rounds, think : int
+        As in `Flow`, for each flow.
+    after : str or None
+        A flow, or a workload. `start`, `until` and all arrivals count from the end of that flow, or of all flows of
+        that workload.
     """
 
     in_order: ClassVar[str] = (
