@@ -75,7 +75,7 @@ class Clocks:
 
 
 @contextlib.contextmanager
-def shown(scenarios: Sequence[Scenario], store: Store, bar: Any, identity: Identity) -> Iterator[None]:
+def shown(scenarios: Sequence[Scenario], store: Store, bar: Any, identity: Identity | None = None) -> Iterator[None]:
     """Show the virtual time of the runs in progress in a progress bar, inside the block, unless there are many.
 
     Of few scenarios, the rates of the flows are shown below the bar.
