@@ -158,7 +158,7 @@ DECIDED_BEFORE = {
 }
 
 
-@pytest.mark.parametrize(("name", "columns"), DECIDED_BEFORE.items(), ids=str)
+@pytest.mark.parametrize(("name", "columns"), DECIDED_BEFORE.items(), ids=list(DECIDED_BEFORE))
 def test_what_inputs_decide_or_was_known_before_is_not_counted_there(name: str, columns: set[str]) -> None:
     paper, item, identifier = name.split("/")
     (claim,) = (one for one in claims.paper(paper).item(item).claims if one.id == identifier)
