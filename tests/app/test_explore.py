@@ -172,13 +172,13 @@ def test_a_choice_that_is_refused_during_a_run_stays_refused(store: Store, fake_
     assert (panel.run.disabled, panel.stop.disabled) == (True, True)
 
 
-def test_a_problem_of_many_links_is_shown_once_or_twice(store: Store) -> None:
+def test_a_problem_of_all_switches_is_shown_once(store: Store) -> None:
     panel = Panel(store)
     panel.inputs["place"].value = "rotor"
     panel.inputs["engine"].value = "ns3"
     panel.inputs["switch"].value = "ovs"
-    assert panel.refusal.value.count("is not possible") == 2
-    assert "and 4 more of this kind" in panel.refusal.value
+    assert panel.refusal.value.count("is not possible") == 1
+    assert "switch.kind" in panel.refusal.value
 
 
 def test_workers_respect_the_limits_of_a_container(
