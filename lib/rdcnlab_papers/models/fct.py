@@ -4,7 +4,7 @@
 The model is a random forest, and its inputs describe the scenario. The data are a table with one row for each run.
 Here a *scenario* is a group of runs that differ only in their seed. The paper uses folds over runs: seeds of one
 scenario can be both in the training data and in the test data. Folds over scenarios avoid this: they test a model with
-scenarios that it has never seen.
+scenarios that it has never seen. Folds over times are harder: each is a day and a night that the model has never seen.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import mean_squared_error, r2_score
-from sklearn.model_selection import GroupKFold, KFold, ParameterGrid
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -30,12 +30,13 @@ from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import DARK, Scenario
 
-Folds = Literal["runs", "scenarios"]
+Folds = Literal["runs", "scenarios", "times"]
 Floats = npt.NDArray[np.float64]
 
 #: The inputs of a model: the four inputs of the paper. No input distinguishes the runs of one scenario.
 INPUTS = ("migrated", "main", "day_ms", "night_ms")
 _NAMES = ("migrated", "main")
+_TIMES = ["day_ms", "night_ms"]
 TARGET = "prolongation_s"
 #: 288 combinations of parameters, as many as in the paper. The paper's best combination is one of them.
 GRID: Mapping[str, tuple[Any, ...]] = {
@@ -126,12 +127,14 @@ class Scores:
 
 
 def splits(data: pd.DataFrame, folds: Folds, count: int = FOLDS) -> list[tuple[Any, Any]]:
-    """Return the training and test rows of each fold: random folds over runs, or folds over scenarios.
+    """Return the training and test rows of each fold: random folds over runs, folds over scenarios, or over times.
 
-    There are `count` folds, but at most as many as there are runs or scenarios.
+    There are `count` folds, but at most as many as there are runs or scenarios; of times one for each day and night.
     """
     if folds == "runs":
         return list(KFold(min(count, len(data)), shuffle=True, random_state=0).split(data))
+    if folds == "times":
+        return list(LeaveOneGroupOut().split(data, groups=data.groupby(_TIMES).ngroup()))
     return list(
         GroupKFold(min(count, data["scenario"].nunique()), shuffle=True, random_state=0).split(
             data, groups=data["scenario"]
@@ -148,8 +151,8 @@ def score(data: pd.DataFrame, model: Any, folds: Folds = "runs", count: int = FO
         Data as `dataset` returns them.
     model : estimator
         An untrained model; it is cloned.
-    folds : {'runs', 'scenarios'}
-        Whether folds are over runs, or keep all runs of a scenario together.
+    folds : {'runs', 'scenarios', 'times'}
+        Whether folds are over runs, or keep all runs of a scenario together, or those of a day and a night.
     count : int
         Number of folds.
     """
@@ -172,8 +175,8 @@ def scores(data: pd.DataFrame, predictions: Floats, folds: Folds, count: int = F
     )
 
 
-def by_table(data: pd.DataFrame, columns: Sequence[str] = INPUTS) -> Scores:
-    """Predict each fold over runs with a table of means of the other folds: what a model must do better than.
+def by_table(data: pd.DataFrame, columns: Sequence[str] = INPUTS, folds: Folds = "runs") -> Scores:
+    """Predict each fold with a table of means of the other folds: what a model must do better than.
 
     Parameters
     ----------
@@ -182,16 +185,29 @@ def by_table(data: pd.DataFrame, columns: Sequence[str] = INPUTS) -> Scores:
     columns : sequence of str
         Inputs by which the table is indexed: all of them give the mean of each scenario, none the mean of all runs.
         Rows that the table lacks are predicted by the mean of all.
+    folds : {'runs', 'scenarios', 'times'}
+        Folds, as for `score`.
     """
     predictions = np.full(len(data), np.nan)
-    for train, test in splits(data, "runs"):
+    for train, test in splits(data, folds):
         known, asked = data.iloc[train], data.iloc[test]
         predictions[test] = known[TARGET].mean()
         if columns:
             table = known.groupby(list(columns))[TARGET].mean().rename("mean")
             means = asked[list(columns)].merge(table, left_on=list(columns), right_index=True, how="left")["mean"]
             predictions[test] = means.fillna(known[TARGET].mean()).to_numpy()
-    return scores(data, predictions, "runs")
+    return scores(data, predictions, folds)
+
+
+def explainable(data: pd.DataFrame) -> float:
+    """Return the share of the variance that is between scenarios, and not between seeds of one.
+
+    No model of `INPUTS` can have a larger R2, but by chance. NaN if no scenario has two runs.
+    """
+    groups = data.groupby("scenario")[TARGET]
+    degrees = len(data) - groups.ngroups
+    within = float(((groups.var() * (groups.size() - 1)).sum() / degrees) if degrees else np.nan)
+    return 1 - within / float(data[TARGET].var())
 
 
 def _predictions(fitted: Any, rows: pd.DataFrame) -> Floats:

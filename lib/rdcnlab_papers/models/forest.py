@@ -100,6 +100,8 @@ class HeldOut:
         Scores of folds over runs.
     scenarios : Scores or None
         Scores of folds over scenarios, if there are enough scenarios.
+    times : Scores or None
+        Scores of folds over days and nights, if there are at least two.
     lost : Series
         Importance of each input, see `fct.importances`.
     """
@@ -107,6 +109,7 @@ class HeldOut:
     path: Path
     runs: fct.Scores
     scenarios: fct.Scores | None
+    times: fct.Scores | None
     lost: pd.Series[float]
 
 
@@ -122,14 +125,16 @@ def held_out(data: pd.DataFrame, parameters: Mapping[str, Any], *, trees: int) -
     trees : int
         Number of trees for `fct.importances`, which needs fewer.
     """
-    settings = {**parameters, "folds": fct.FOLDS, "trees": trees, "form": _FORM}
+    kinds: list[fct.Folds] = ["runs"]
+    if data["scenario"].nunique() >= fct.FOLDS:
+        kinds.append("scenarios")
+    if len(data[["day_ms", "night_ms"]].drop_duplicates()) > 1:
+        kinds.append("times")
+    settings = {**parameters, "folds": fct.FOLDS, "kinds": kinds, "trees": trees, "form": _FORM}
     recipe = saved.Recipe(_HELD_OUT, ".npz", settings, _content(data))
 
     def train() -> Path:
         model = fct.forest(**parameters)
-        kinds: list[fct.Folds] = ["runs"]
-        if data["scenario"].nunique() >= fct.FOLDS:
-            kinds.append("scenarios")
         record: dict[str, Any] = {folds: fct.score(data, model, folds).predictions for folds in kinds}
         lost = fct.importances(data, fct.forest(**{**parameters, "n_estimators": trees}))
         record["lost"] = lost[list(fct.INPUTS)].to_numpy()
@@ -137,11 +142,9 @@ def held_out(data: pd.DataFrame, parameters: Mapping[str, Any], *, trees: int) -
 
     path = saved.once(recipe, train)
     with np.load(path) as archive:
-        runs, *scenarios = (
-            fct.scores(data, archive[folds], folds) for folds in ("runs", "scenarios") if folds in archive
-        )
+        scored = {folds: fct.scores(data, archive[folds], folds) for folds in kinds}
         lost = pd.Series(archive["lost"], index=list(fct.INPUTS)).sort_values(ascending=False)
-    return HeldOut(path, runs, scenarios[0] if scenarios else None, lost)
+    return HeldOut(path, scored["runs"], scored.get("scenarios"), scored.get("times"), lost)
 
 
 def load(path: Path) -> Forest:

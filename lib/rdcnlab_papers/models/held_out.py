@@ -32,7 +32,8 @@ def judge(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measure
     -------
     dict of str to Measured
         ``r2`` and ``mse`` (the notes have them for held-out scenarios, and for a table of the scenarios' means),
-        ``over-table`` (R2 above that of the table), ``hardest`` (the ranks of this day and night by
+        ``over-table`` (R2 above that of the table), ``over-pairs`` (the same for days and nights that were held out
+        whole, against a table of the pairs of variants), ``hardest`` (the ranks of this day and night by
         residual and by prolongation, if the data have them) and ``important``. Empty if there are fewer rows than
         folds.
     """
@@ -42,9 +43,12 @@ def judge(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measure
     scores, grouped = held_out.runs, held_out.scenarios
     table, mean = fct.by_table(data), fct.by_table(data, ())
     harder = "folds of whole scenarios:"
+    possible = f"explainable: {fct.explainable(data):.4f}"
     target = data[fct.TARGET]
     measured = {
-        "r2": Measured.one(scores.r2, _also(f"{harder} {grouped.r2:.3f}" if grouped else "", f"{table.r2:.4f}")),
+        "r2": Measured.one(
+            scores.r2, f"{_also(f'{harder} {grouped.r2:.3f}' if grouped else '', f'{table.r2:.4f}')}; {possible}"
+        ),
         "mse": Measured.one(
             scores.mse,
             _also(
@@ -55,6 +59,12 @@ def judge(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measure
         "over-table": Measured.one(scores.r2 - table.r2, f"forest {scores.r2:.4f}, table {table.r2:.4f}"),
         "important": important(held_out.lost),
     }
+    if held_out.times:
+        pairs = fct.by_table(data, ("migrated", "main"), "times")
+        forest_r2, pairs_r2 = held_out.times.r2, pairs.r2
+        measured["over-pairs"] = Measured.one(
+            forest_r2 - pairs_r2, f"forest {forest_r2:.3f}, table of pairs {pairs_r2:.3f}"
+        )
     by_setting = data.assign(residual=(target - scores.predictions).abs(), prolongation=target).groupby(_AT)
     ranks = by_setting[["residual", "prolongation"]].mean().rank(ascending=False)
     if hardest in ranks.index:
