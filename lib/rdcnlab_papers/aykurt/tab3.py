@@ -141,6 +141,8 @@ class Tab3(Item):
         table = plain_exam.by_table(self.cc)
         share, of_table = (variant.accuracy(confusion) for confusion in (plain_counts, table))
         measured["over-table"] = Measured.one(share - of_table, f"network {share:.4g} %, table {of_table:.4g} %")
+        of_forest = plain_exam.by_forest(self.cc)
+        measured["over-forest"] = Measured.one(share - of_forest, f"network {share:.4g} %, forest {of_forest:.4g} %")
         measured["calibrated"] = _calibration(plain_exam.reliability(self.cc))
         if "bbr" in counts.index:
             for claim, confusion in (("bbr-never", plain_counts), ("bbr-never-wide", counts)):
@@ -199,7 +201,8 @@ class Tab3(Item):
         longer = self.longer()
         of_longer = runs.among(longer.scenarios())
         exams += [(longer.exam(of_longer, form), self.cc) for form in get_args(variant.Form)]
-        return [*(exam.train(exam.data(names)[0]).path for exam, names in exams), *wide.records()]
+        records = [*wide.records(), plain.forest_record(self.cc)]
+        return [*(exam.train(exam.data(names)[0]).path for exam, names in exams), *records]
 
 
 def _calibration(bins: pd.DataFrame) -> Measured:

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
@@ -31,12 +31,15 @@ from threadpoolctl import threadpool_limits
 
 from rdcnlab_papers.analysis.sharing import OCCUPANCIES, OUTCOMES, SETTINGS
 from rdcnlab_papers.models import gaussian
+from rdcnlab_papers.models.carried import carried
 from rdcnlab_papers.models.corrected import Corrected, Fluid
 from rdcnlab_papers.models.physics import limit
 
-#: Kinds of models: Table 2's two, a fluid model that is not trained, those that correct it, and the alternative with
-#: TensorFlow.
-Kind = Literal["shallow", "linear", "deep", "fluid", "better", "keras"]
+#: Kinds of models: Table 2's two, a fluid model that is not trained, those that correct it, one for conditions that it
+#: has not seen, and the alternative with TensorFlow.
+Kind = Literal["shallow", "linear", "deep", "fluid", "better", "carried", "keras"]
+#: What makes a condition: the rate of the line and the RTT of CUBIC.
+CONDITION = ("rate_gbps", "rtt_ms")
 #: Folds inside of the training rows.
 _FOLDS = 5
 
@@ -80,6 +83,8 @@ def candidates(kind: Kind, outcomes: Sequence[str] = OUTCOMES) -> dict[str, Any]
         from rdcnlab_papers.models.buffers_keras import Dense
 
         return {"keras 48x48": _model(Dense(48))}
+    if kind == "carried":
+        return {"three networks, and fluid model and trees": carried(tuple(outcomes))}
     if kind == "fluid":
         return {"fluid model": Fluid(tuple(outcomes))}
     boosting = HistGradientBoostingRegressor(max_iter=300, learning_rate=0.05, min_samples_leaf=5, random_state=0)
@@ -102,15 +107,20 @@ def fit(model: Any, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> A
         return clone(model).fit(rows[list(SETTINGS)], rows[list(outcomes)].to_numpy(float))
 
 
-def choose(kind: Kind, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> str:
+def choose(kind: Kind, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES, *, by_condition: bool = False) -> str:
     """Return the name of the candidate with the best score in cross-validation inside of the training rows.
 
-    The score is that of `examine`: mean R2 of these outcomes, of predictions limited to possible values.
+    The score is that of `examine`: mean R2 of these outcomes, of predictions limited to possible values. Folds are
+    random, or whole conditions.
     """
     models = candidates(kind, outcomes)
     if len(models) == 1:
         return next(iter(models))
-    folds = list(KFold(min(_FOLDS, len(rows)), shuffle=True, random_state=0).split(rows))
+    if by_condition:
+        numbers = conditions(rows)
+        folds = list(GroupKFold(min(_FOLDS, numbers.nunique())).split(rows, groups=numbers))
+    else:
+        folds = list(KFold(min(_FOLDS, len(rows)), shuffle=True, random_state=0).split(rows))
     scores = {}
     for name, model in models.items():
         parts = [
@@ -129,7 +139,7 @@ def examine(
 
     Parameters
     ----------
-    kind : {'shallow', 'linear', 'deep', 'fluid', 'better', 'keras'}
+    kind : {'shallow', 'linear', 'deep', 'fluid', 'better', 'carried', 'keras'}
         Kind of model; the candidate is chosen inside of the training rows of each split.
     rows : DataFrame
         Settings and outcomes, one row for each setting: splits are by row.
@@ -157,7 +167,7 @@ def examine(
             test = test[test.index.isin(scored.index)]
         name = choose(kind, training, outcomes)
         predicted = predictions(fit(candidates(kind, outcomes)[name], training, outcomes), test, outcomes)
-        r2 = {outcome: float(r2_score(test[outcome], predicted[outcome])) for outcome in outcomes}
+        r2 = _r2(test, predicted)
         lengths = [outcome for outcome in OCCUPANCIES if outcome in outcomes]
         errors = {f"mae {name}": float(mean_absolute_error(test[name], predicted[name])) for name in lengths}
         errors |= {f"rmse {name}": mean_squared_error(test[name], predicted[name]) ** 0.5 for name in lengths}
@@ -165,6 +175,54 @@ def examine(
         return {"model": name, "train": count, "r2": mean, **{f"r2 {k}": v for k, v in r2.items()}, **errors}
 
     return pd.DataFrame([of_split(split) for split in range(repeats)])
+
+
+def leave_out(
+    kind: Kind, rows: pd.DataFrame, *, outcomes: Sequence[str] = OUTCOMES, later: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Train a kind of model on all conditions but one, and score it on that one; each is left out once.
+
+    A condition is a rate of the line and an RTT of CUBIC. The candidate is chosen with whole conditions as folds, too.
+
+    Parameters
+    ----------
+    kind, rows, outcomes
+        As for `examine`.
+    later : DataFrame, optional
+        Rows, by index, that have scores of their own: those that were not used to design a model.
+
+    Returns
+    -------
+    DataFrame
+        One row for each condition: ``rate_gbps``, ``rtt_ms``, ``model``, ``train``, ``r2`` (mean over outcomes), ``r2
+        <outcome>``, and ``later``, the mean for these rows (NaN: the condition has none). R2 is of the variance inside
+        of the condition.
+    """
+    numbers = conditions(rows)
+    of_later = rows.index.isin([] if later is None else later.index)
+
+    def without(number: int) -> dict[str, object]:
+        here = numbers == number
+        training, test = rows[~here], rows[here]
+        name = choose(kind, training, outcomes, by_condition=True)
+        predicted = predictions(fit(candidates(kind, outcomes)[name], training, outcomes), test, outcomes)
+        r2, known = _r2(test, predicted), of_later[here]
+        of_known = _r2(test[known], predicted[known]) if known.any() else {"": np.nan}
+        means = {name: float(np.mean([*scores.values()])) for name, scores in (("r2", r2), ("later", of_known))}
+        where = {column: float(test[column].iloc[0]) for column in CONDITION}
+        return {**where, "model": name, "train": len(training), **means, **{f"r2 {k}": v for k, v in r2.items()}}
+
+    return pd.DataFrame([without(number) for number in sorted(numbers.unique())])
+
+
+def conditions(rows: pd.DataFrame) -> pd.Series[int]:
+    """Return by row the number of its condition."""
+    numbers: pd.Series[int] = rows.groupby(list(CONDITION)).ngroup()
+    return numbers
+
+
+def _r2(test: pd.DataFrame, predicted: pd.DataFrame) -> dict[str, float]:
+    return {str(outcome): float(r2_score(test[outcome], predicted[outcome])) for outcome in predicted}
 
 
 def predictions(model: Any, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> pd.DataFrame:

@@ -84,6 +84,35 @@ def _exam(rows: Mapping[str, pd.DataFrame], exam: Exam, repeats: int) -> Path:
     return _kept("sharing-exam", settings, [rows[name] for name in _names(exam)], make)
 
 
+def left_out(rows: Mapping[str, pd.DataFrame], exams: Mapping[str, Exam]) -> Path:
+    """Return the record of `buffers.leave_out` for several exams; the column ``case`` has their names.
+
+    Of an exam, the share for training is not used: it is all conditions but one.
+    """
+
+    def make() -> pd.DataFrame:
+        parts = []
+        with bar(len(exams), "exam") as shown:
+            for case, exam in exams.items():
+                parts.append(read(_left_out(rows, exam)).assign(case=case))
+                shown.update()
+        return pd.concat(parts, ignore_index=True)
+
+    settings = {"exams": {case: [*exam] for case, exam in exams.items()}}
+    names = sorted({name for exam in exams.values() for name in _names(exam)})
+    return _kept("sharing-left-out", settings, [rows[name] for name in names], make)
+
+
+def _left_out(rows: Mapping[str, pd.DataFrame], exam: Exam) -> Path:
+    def make() -> pd.DataFrame:
+        from rdcnlab_papers.models import buffers  # scikit-learn takes seconds to import, and a record needs none
+
+        later = rows[exam.scored] if exam.scored else None
+        return buffers.leave_out(exam.kind, rows[exam.rows], outcomes=exam.outcomes, later=later)
+
+    return _kept("sharing-one-left-out", {"exam": [*exam]}, [rows[name] for name in _names(exam)], make)
+
+
 def _names(exam: Exam) -> tuple[str, ...]:
     return tuple(name for name in (exam.rows, exam.scored) if name)
 

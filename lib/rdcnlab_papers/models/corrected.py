@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -48,19 +48,27 @@ class Corrected(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
     Parameters
     ----------
     core : estimator
-        Estimates the differences from `physics`, all scaled to variance 1.
+        Estimates the differences from the features, all scaled to variance 1.
     outcomes : sequence of str
         Outcomes that it is trained on.
+    features : callable
+        Takes settings and returns features.
     """
 
-    def __init__(self, core: Any, outcomes: Sequence[str] = OUTCOMES) -> None:
+    def __init__(
+        self,
+        core: Any,
+        outcomes: Sequence[str] = OUTCOMES,
+        features: Callable[[pd.DataFrame], pd.DataFrame] = physics,
+    ) -> None:
         self.core = core
         self.outcomes = outcomes
+        self.features = features
 
     def fit(self, rows: pd.DataFrame, values: Floats) -> Self:
         """Train on settings and their outcomes, shape (n, outcomes)."""
         self.scale_ = StandardScaler()
-        self.estimator_ = make_pipeline(FunctionTransformer(physics), StandardScaler(), clone(self.core))
+        self.estimator_ = make_pipeline(FunctionTransformer(self.features), StandardScaler(), clone(self.core))
         self.estimator_.fit(rows, self.scale_.fit_transform(values - Fluid(self.outcomes).predict(rows)))
         return self
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,8 @@ _EVERY_MS = 100
 LENGTHS_MS = (50, 100, 200, 350, 500)
 #: What is known of a trace beside its samples, and decides which classifier it trains or tests.
 _ABOUT = ("variant", "seed", "period_ms", "pair")
+#: Trees of the forest that networks are compared with, and the step of a logarithm that counts as a fall: a tenth.
+_TREES, _FALL = 300, math.log(0.9)
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,24 @@ class Exam:
         predicted = pd.Series(table.predict(_summaries(tests)), dtype=str)
         actual = pd.Series(tests.about["variant"].to_numpy(dtype=str), dtype=str)
         return _confusion(actual, predicted, list(training.variants))
+
+    def by_forest(self, names: Sequence[str]) -> float:
+        """Return the share in % of the test traces that a forest of `_features` classifies correctly."""
+        return float(_read(self.forest_record(names))["accuracy"].iloc[0])
+
+    def forest_record(self, names: Sequence[str]) -> Path:
+        """Return the file of the result of `by_forest`; a missing one is computed."""
+
+        def compute() -> pd.DataFrame:
+            from sklearn.ensemble import RandomForestClassifier
+
+            training, tests = self.data(names)
+            forest = RandomForestClassifier(_TREES, random_state=0, n_jobs=-1)
+            forest.fit(_features(training), training.about["variant"].to_numpy(dtype=str))
+            right = forest.predict(_features(tests)) == tests.about["variant"].to_numpy(dtype=str)
+            return pd.DataFrame({"accuracy": [100.0 * right.mean()]})
+
+        return self._record("forest", {"trees": _TREES, "variants": list(names)}, compute)
 
     def reliability(self, names: Sequence[str] | None = None, bins: int = 10) -> pd.DataFrame:
         """Return by bin of the largest probability of a trace: ``traces``, mean ``probability``, share ``right``.
@@ -279,6 +300,16 @@ def _summaries(selection: Traces) -> Floats:
     """Return the mean and the standard deviation over time of the logarithms of window and RTT, shape (n, 4)."""
     logs = np.log1p(selection.samples.astype(np.float64))
     return np.concatenate([logs.mean(axis=1), logs.std(axis=1)], axis=1)
+
+
+def _features(selection: Traces) -> Floats:
+    """Return `_summaries`, and how windows and RTTs change: from first to last, ends and quantiles of steps, falls."""
+    logs = np.log1p(selection.samples.astype(np.float64))
+    steps = np.diff(logs, axis=1)
+    of_steps = [np.quantile(steps, share, axis=1) for share in (0.01, 0.25, 0.5, 0.75, 0.99)]
+    falls = [(steps < 0).mean(axis=1), (steps < _FALL).sum(axis=1)]
+    ends = [logs.min(axis=1), logs.max(axis=1), logs[:, -1] - logs[:, 0], steps.min(axis=1), steps.max(axis=1)]
+    return np.concatenate([_summaries(selection), *ends, *of_steps, *falls], axis=1)
 
 
 _cache: WeakKeyDictionary[Runs, Traces] = WeakKeyDictionary()

@@ -45,7 +45,7 @@ def test_uneven_timetables_are_refused() -> None:
         fct.inputs(uneven)
 
 
-@pytest.mark.parametrize("folds", ["runs", "scenarios"])
+@pytest.mark.parametrize("folds", ["runs", "scenarios", "times"])
 def test_held_out_rows_are_not_trained_on(data: pd.DataFrame, folds: fct.Folds) -> None:
     whole = fct.splits(data, folds, 5)
     assert sorted(row for _, test in whole for row in test) == list(range(len(data)))
@@ -53,6 +53,29 @@ def test_held_out_rows_are_not_trained_on(data: pd.DataFrame, folds: fct.Folds) 
         assert not set(train) & set(test)
         shared = set(data.iloc[train]["scenario"]) & set(data.iloc[test]["scenario"])
         assert bool(shared) == (folds == "runs")
+
+
+def test_a_fold_of_times_is_a_day_and_a_night_that_no_training_row_has(data: pd.DataFrame) -> None:
+    whole = fct.splits(data, "times")
+    assert len(whole) == 4
+    for train, test in whole:
+        asked = data.iloc[test][["day_ms", "night_ms"]].drop_duplicates()
+        assert len(asked) == 1
+        assert not (data.iloc[train][["day_ms", "night_ms"]] == asked.iloc[0]).all(axis=1).any()
+
+
+def test_what_can_be_explained_is_the_variance_between_scenarios(data: pd.DataFrame) -> None:
+    """Noise has a deviation of 0.05 s. Without it everything can be explained; with noise alone, nothing."""
+    means = data.groupby("scenario")[fct.TARGET].transform("mean")
+    assert fct.explainable(data.assign(**{fct.TARGET: means})) == pytest.approx(1)
+    assert fct.explainable(data) == pytest.approx(1 - 0.05**2 / data[fct.TARGET].var(), abs=0.002)
+    assert fct.explainable(data.assign(**{fct.TARGET: data[fct.TARGET] - means})) == pytest.approx(0, abs=0.15)
+    assert np.isnan(fct.explainable(data.drop_duplicates("scenario")))
+
+
+def test_a_table_of_pairs_knows_nothing_of_times(data: pd.DataFrame) -> None:
+    """Pairs differ by noise only, so held-out times are predicted by the mean of all others: worse than the mean."""
+    assert fct.by_table(data, ("migrated", "main"), "times").r2 < 0
 
 
 def test_scores_are_near_what_the_noise_leaves_and_nothing_for_shuffled_labels(data: pd.DataFrame) -> None:
