@@ -243,10 +243,10 @@ class Runs:
         return varying([run.scenario for run in self._runs])
 
     def _table(self, name: str) -> pd.DataFrame:
-        import pandas as pd  # the import takes a second; workers and the command line's help do not need it
+        from rdcnlab.runs.columns import Table  # pandas takes a second; workers and the help do not need it
 
         if not self._runs:
-            return pd.DataFrame({"run": []})
+            return Table({"run": []})
         table, indices = self._rows(name)
         # the name of a flow occurs once in ``flows``, and thousands of times in other tables
         categories = name not in ("flows", "programs")
@@ -258,7 +258,7 @@ class Runs:
         setting_columns = {column: values for column, values in fields.items() if column not in frame.columns}
         for column, values in reversed(setting_columns.items()):
             frame.insert(0, column, join.repeat_by_run(values, indices, categories=categories))
-        return frame
+        return Table(frame, copy=False)
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

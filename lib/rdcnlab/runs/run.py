@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from rdcnlab.analysis.results.timeline import Timeline
+    from rdcnlab.runs.frame import Runs
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,8 +149,44 @@ class Run:
         return by_place(self.table("ledger"))
 
     @cached_property
+    def _alone(self) -> Runs:
+        from rdcnlab.runs.frame import Runs
+
+        return Runs((self,))
+
+    @property
+    def flows(self) -> pd.DataFrame:
+        """One row for each flow; the columns are those of `Runs.flows`, as those of the other tables are."""
+        return self._alone.flows
+
+    @property
+    def throughput(self) -> pd.DataFrame:
+        """Bytes by bin, place and flow."""
+        return self._alone.throughput
+
+    @property
+    def queues(self) -> pd.DataFrame:
+        """Queued bytes, drops and marks by bin and link."""
+        return self._alone.queues
+
+    @property
+    def tcp(self) -> pd.DataFrame:
+        """Congestion window and RTT over time."""
+        return self._alone.tcp
+
+    @property
+    def events(self) -> pd.DataFrame:
+        """Slots, losses, timeouts."""
+        return self._alone.events
+
+    @property
+    def programs(self) -> pd.DataFrame:
+        """Start, end, exit status and output of each program; of scenarios with programs only."""
+        return self._alone.programs
+
+    @cached_property
     def tables(self) -> dict[str, pa.Table]:
-        """All tables by name."""
+        """All tables by name, as they are stored; `flows`, `tcp` and the others are data frames."""
         return {name: self.table(name) for name in self.digests}
 
     def plot(self, *, span_ms: tuple[float, float] | None = None, sequence: bool = False) -> Figure:
