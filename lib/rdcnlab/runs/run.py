@@ -102,6 +102,17 @@ class Run:
             raise RunError(f"run {self.id[:12]} has {names}, not '{name}'")
         return stored.file(self.source, name)
 
+    def printed(self, program: str, *, errors: bool = False) -> str:
+        """Return what a program printed: its standard output, or its standard error.
+
+        Raises
+        ------
+        RunError
+            The scenario has no such program. Or the run was shipped, which has no output.
+        """
+        path = self.file(f"programs/{program}.{'err' if errors else 'out'}")
+        return path.read_text(encoding="utf-8", errors="replace")
+
     def capture(self, host: str) -> pd.DataFrame:
         """Return the packets that a host of ``probes.capture`` sent and received.
 
@@ -181,8 +192,17 @@ class Run:
 
     @property
     def programs(self) -> pd.DataFrame:
-        """Start, end, exit status and output of each program; of scenarios with programs only."""
-        return self._alone.programs
+        """Start, end and exit status of each program, and what it printed: ``stdout``, ``stderr``.
+
+        Raises
+        ------
+        RunError
+            The scenario has no programs. Or the run was shipped, which has no output.
+        """
+        frame = self._alone.programs
+        for name in ("stdout", "stderr"):
+            frame[name] = [self.printed(program, errors=name == "stderr") for program in frame["program"]]
+        return frame
 
     @cached_property
     def tables(self) -> dict[str, pa.Table]:

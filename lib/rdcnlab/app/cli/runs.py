@@ -27,6 +27,8 @@ app = typer.Typer(
 
 #: Most characters of a program's command line in a table.
 _COMMAND = 40
+#: Lines of a program's output that are printed: the first ones and the last ones.
+_HEAD, _TAIL = 6, 6
 #: Most seeds that are listed.
 _SEEDS = 12
 Count = Annotated[int, typer.Option("--count", "-n", min=1, help="Number of runs, the newest first.")]
@@ -171,7 +173,7 @@ def print_limits(run: Run) -> None:
 
 
 def print_programs(runs: Runs, *, as_json: bool) -> None:
-    """Print a row for each program, and where its output is."""
+    """Print a row for each program, and what those of the first run printed."""
     columns = ["seed", "program", "command", "start_s", "end_s", "ended", "status", "stdout_B", "files_B"]
     rows = json.loads(runs.programs[columns].to_json(orient="records"))
     for row in rows:
@@ -181,7 +183,24 @@ def print_programs(runs: Runs, *, as_json: bool) -> None:
     show(rows, as_json)
     source = runs[0].source
     if not as_json and isinstance(source, Path):
+        for program in runs[0].scenario.programs:
+            for errors in (False, True):
+                _print_output(runs[0], program.name, errors=errors)
         typer.echo(f"What they printed and wrote: {source / 'programs'}")
+
+
+def _print_output(run: Run, program: str, *, errors: bool) -> None:
+    """Print the first and last lines of what a program printed, if it printed any."""
+    lines = run.printed(program, errors=errors).splitlines()
+    if not lines:
+        return
+    typer.echo(f"{program} printed{' to standard error' if errors else ''}:")
+    left_out = len(lines) - _HEAD - _TAIL
+    if left_out > 1:
+        lines = [*lines[:_HEAD], f"... ({left_out} lines)", *lines[-_TAIL:]]
+    for line in lines:
+        # what a program prints must not move the cursor of a terminal
+        typer.echo("  " + "".join(sign if sign.isprintable() or sign == "\t" else "?" for sign in line))
 
 
 def summarise(runs: Runs) -> None:
