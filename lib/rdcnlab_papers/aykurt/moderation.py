@@ -109,7 +109,7 @@ class Moderation(Item):
                 means = rates[rates["kernel"] == name].groupby(["base_rtt_us", "wait_us"])["after_gbps"].mean()
                 table = means.unstack("wait_us").rename_axis(index="base RTT [us]", columns="wait of a card [us]")
                 heat.draw(
-                    ax, table, Normalize(0, 10), title=name, label="BBR alone, after CUBIC [Gb/s]",
+                    ax, table, Normalize(0, 10.1), title=name, label="BBR alone, after CUBIC [Gb/s]",
                     text=lambda value: f"{value:.1f}", map_="viridis",
                 )  # fmt: skip
                 for rtt, wait in _index(fits[fits["fits"]]):
