@@ -238,9 +238,7 @@ class Tab2(Dataset):
         below = int((scores["r2"] < lowest).sum())
         with figures.single(8.4, 1.2 + 0.26 * len(names)) as (figure, ax):
             if below:
-                figures.note(
-                    figure, f"Drawn at {lowest:g}: R2 below it, of {below} {'splits' if below > 1 else 'split'}."
-                )
+                figures.note(figure, f"Drawn at {lowest:g}: R2 below it, of {below} of the dots.")
             for index, name in enumerate(names):
                 r2 = scores.loc[scores["case"] == name, "r2"]
                 first = index == 0
