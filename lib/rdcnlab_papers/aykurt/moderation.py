@@ -73,6 +73,7 @@ class Moderation(Item):
     reads: ClassVar[tuple[str, ...]] = ("flows", "throughput", "tcp")
     # of the pairs nothing is traced; of a flow alone only the RTT is read
     parts: ClassVar[dict[str, Part]] = {"tcp": Part(("flow", "srtt_us"))}
+    undivided: ClassVar[str] = "most points have three seeds, and a flow alone has one"
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
 
     rtts_us: Annotated[tuple[Rtt, ...], Field(min_length=1), Listed] = (42, 60, 85, 120, 170)
