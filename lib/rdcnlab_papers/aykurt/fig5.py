@@ -85,7 +85,8 @@ class Fig5(Item):
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure peaks, falls and growth of the windows."""
+        """Measure peaks, falls and growth of the windows. Further seeds say only where the peaks are."""
+        every, runs = runs, runs.select(lambda scenario: scenario.seed < self.count)
         samples = windows.sample(runs)
         single = over_seeds(windows.largest_of_runs(samples)["cwnd_B"])
         inside = windows.together(samples, runs)
@@ -94,7 +95,6 @@ class Fig5(Item):
         heights = estimates(means(of_runs[of_runs["flow"] == "migrated"], "period_ms", "height"))
         steps = pairwise(sorted(heights, reverse=True))
         ended = tables.with_seeds(windows.ends(runs).reset_index(), runs.scenarios)
-        ended = ended[ended["seed"] < self.count]  # a mean over periods is of seeds that have them all
         pairs = tables.with_seeds(samples[samples["flow"] != "single"], runs.scenarios)
         growth = windows.mean_growth(pairs, ended)
         measured = {
@@ -114,7 +114,7 @@ class Fig5(Item):
             falls = windows.falls(runs, inside[inside["period_ms"] == 50])
             share = over_seeds(windows.following_share(falls)["percent"])
             measured["falls-follow-moves"] = Measured.one(share, f"{len(falls)} falls")
-            peaks_near = windows.peaks_near_moves(inside[inside["period_ms"] == 50])
+            peaks_near = _peaks_near(every)
             note = f"{len(peaks_near)} peaks"
             measured["peaks-before-moves"] = Measured.one(
                 over_seeds(100 * peaks_near.groupby("run")["near"].mean()), note
@@ -124,6 +124,12 @@ class Fig5(Item):
     def causes(self) -> list[Cause]:
         """Return a look at the windows that the paper draws, which are averages over runs."""
         return [Cause("peaks-before-moves", self, _peaks_of_means)]
+
+
+def _peaks_near(runs: Runs) -> pd.DataFrame:
+    """Return the peaks of the windows at 50 ms, and whether they are near a move."""
+    inside = windows.together(windows.sample(runs), runs)
+    return windows.peaks_near_moves(inside[inside["period_ms"] == 50])
 
 
 def _ends(ended: pd.DataFrame) -> str:
