@@ -136,6 +136,10 @@ def run(
             help="Another switch: ocs, bmv2, ovs or linux.", autocompletion=lambda: list(get_args(SwitchKind))
         ),
     ] = None,
+    capture: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="Also store the packets of this host for Wireshark; may be repeated."),
+    ] = None,
     workers: Workers = None,
     cluster: Cluster = None,
     wall_limit: Annotated[
@@ -158,6 +162,8 @@ def run(
         base = base.with_(**cuts)
     if switch is not None:
         base = base.with_(**{"switch.kind": switch})
+    if capture:
+        base = base.with_(**{"probes.capture": list(dict.fromkeys([*base.probes.capture, *capture]))})
     scenarios = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
     for message in cautions_of(scenarios):  # before the runs, which may take long
         typer.echo(f"rdcnlab: warning: {message}", err=True)
