@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rdcnlab_papers.aykurt.fig14 import Fig14 as fig14
     from rdcnlab_papers.aykurt.fig15 import Fig15 as fig15
     from rdcnlab_papers.aykurt.general import General as general
+    from rdcnlab_papers.aykurt.moderation import Moderation as moderation
     from rdcnlab_papers.aykurt.nights import Nights as nights
     from rdcnlab_papers.aykurt.offloads import Offloads as offloads
     from rdcnlab_papers.aykurt.tab1 import Tab1 as tab1
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 #: All items, in the order of the paper. Each is imported when it is first asked for.
 __all__ = [  # noqa: RUF022
     "tab1", "fig3", "fig4", "fig5", "fig6a", "fig6b", "fig7", "fig8a", "fig8b", "fig9", "tab2", "fig10", "fig11",
-    "fig13", "fig14", "fig15", "tab3", "general", "buffer", "discards", "nights", "offloads",
+    "fig13", "fig14", "fig15", "tab3", "general", "buffer", "discards", "nights", "offloads", "moderation",
 ]  # fmt: skip
 ITEMS = tuple(__all__)
 

@@ -73,6 +73,7 @@ class Moderation(Item):
     reads: ClassVar[tuple[str, ...]] = ("flows", "throughput", "tcp")
     # of the pairs nothing is traced; of a flow alone only the RTT is read
     parts: ClassVar[dict[str, Part]] = {"tcp": Part(("flow", "srtt_us"))}
+    undivided: ClassVar[str] = "most points have three seeds, and a flow alone has one"
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
 
     rtts_us: Annotated[tuple[Rtt, ...], Field(min_length=1), Listed] = (42, 60, 85, 120, 170)
@@ -109,7 +110,7 @@ class Moderation(Item):
                 means = rates[rates["kernel"] == name].groupby(["base_rtt_us", "wait_us"])["after_gbps"].mean()
                 table = means.unstack("wait_us").rename_axis(index="base RTT [us]", columns="wait of a card [us]")
                 heat.draw(
-                    ax, table, Normalize(0, 10), title=name, label="BBR alone, after CUBIC [Gb/s]",
+                    ax, table, Normalize(0, 10.1), title=name, label="BBR alone, after CUBIC [Gb/s]",
                     text=lambda value: f"{value:.1f}", map_="viridis",
                 )  # fmt: skip
                 for rtt, wait in _index(fits[fits["fits"]]):

@@ -24,6 +24,8 @@ LEFT_OUT = {
     for kind in _KINDS
     for suffix, outcomes in _OUTCOMES.items()
 }
+#: Claims with a number, by the case that they are about.
+GOALS = {"left-out-shallow": "shallow-no-drops", "left-out-deep": "deep-no-drops"}
 
 
 def measure(scores: pd.DataFrame) -> dict[str, Measured]:
@@ -36,9 +38,8 @@ def measure(scores: pd.DataFrame) -> dict[str, Measured]:
     """
     cases = {str(case): rows.reset_index(drop=True) for case, rows in scores.groupby("case")}
     measured = {}
-    for kind in ("shallow", "deep"):
-        rows = cases[f"{kind}-no-drops"]
-        measured[f"left-out-{kind}"] = Measured.one(over_seeds(rows["r2"]), _listed(rows))
+    for claim, case in GOALS.items():
+        measured[claim] = Measured.one(over_seeds(cases[case]["r2"]), _listed(cases[case]))
     more, notes = {}, []
     for suffix, words in (("", "all outcomes"), ("-no-drops", "without drops")):
         ours, theirs, fluid = (cases[kind + suffix]["later"].dropna() for kind in ("carried", "deep", "fluid"))

@@ -225,25 +225,30 @@ class Tab2(Dataset):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw R2 by row, with single splits, and the numbers of claims: those of the paper, and our goals."""
+        records = self.records(runs)
         scores = self.scores(runs)
         known = [name for name in (*ROWS, *MORE, *READINGS, *KERAS) if name in set(scores["case"])]
         # rows that differ in one thing only are below each other
-        names = sorted(known, key=lambda name: [*_KINDS].index({**ROWS, **MORE, **READINGS, **KERAS}[name].kind))
+        names = sorted(known, key=lambda name: [*_KINDS].index(_exam(name).kind))
+        if "left out" in records:
+            left_out = buffers_records.read(records["left out"])
+            scores = pd.concat([scores, left_out.assign(case=_HELD_OUT + left_out["case"])], ignore_index=True)
+            names += [_HELD_OUT + case for case in conditions.LEFT_OUT]
         color, lowest = "#333333", -0.5
         below = int((scores["r2"] < lowest).sum())
         with figures.single(8.4, 1.2 + 0.26 * len(names)) as (figure, ax):
             if below:
-                figures.note(figure, f"Drawn at {lowest:g}: R2 below it, of {below} split{'s' if below > 1 else ''}.")
+                figures.note(figure, f"Drawn at {lowest:g}: R2 below it, of {below} of the dots.")
             for index, name in enumerate(names):
-                r2 = scores.loc[scores["case"] == name, "r2"].clip(lower=lowest)
+                r2 = scores.loc[scores["case"] == name, "r2"]
                 first = index == 0
                 ax.plot(
-                    r2, [index] * len(r2), "o", color=color, alpha=0.4, markersize=4,
-                    label="split" if first else None,
+                    r2.clip(lower=lowest), [index] * len(r2), "o", color=color, alpha=0.4, markersize=4,
+                    label="split, or condition held out" if first else None,
                 )  # fmt: skip
                 ax.plot(
-                    r2.mean(), index, "|", color=color, markersize=13, markeredgewidth=2,
-                    label="mean of splits" if first else None,
+                    max(r2.mean(), lowest), index, "|", color=color, markersize=13, markeredgewidth=2,
+                    label="mean" if first else None,
                 )  # fmt: skip
             for is_own, face, words in ((False, "#D55E00", "stated by the paper"), (True, "none", "our goal")):
                 bounds = [(bound, names.index(name)) for name, bound, own in self._bounds(names) if own == is_own]
@@ -265,7 +270,9 @@ class Tab2(Dataset):
         """Iterate over the numbers that claims expect of cases, and whether these are our goals."""
         for claim in self.claims.claims:
             kind, _, name = claim.id.partition("-")
-            if kind == "r2":
+            if claim.id in conditions.GOALS:
+                kind, name = "r2", _HELD_OUT + conditions.GOALS[claim.id]
+            elif kind == "r2":
                 name = COUNTED.get(name, name)
             if kind in ("r2", "goal") and name in names:
                 bound = claim.expect.at_least if claim.expect.near is None else claim.expect.near
@@ -302,14 +309,22 @@ def _spreads(scores: pd.DataFrame, case: str, columns: list[str]) -> Measured:
 #: Kinds of models in words.
 _KINDS = {
     "shallow": "shallow model", "linear": "linear model", "deep": "deep model", "fluid": "fluid model, not trained",
-    "better": "our better model", "keras": "deep model of Keras",
+    "better": "our better model", "carried": "our model for new conditions", "keras": "deep model of Keras",
 }  # fmt: skip
+_HELD_OUT = "held out: "
+
+
+def _exam(case: str) -> Exam:
+    held_out = {_HELD_OUT + name: exam for name, exam in conditions.LEFT_OUT.items()}
+    return {**ROWS, **MORE, **READINGS, **KERAS, **held_out}[case]
 
 
 def _words(case: str) -> str:
     """Return a row of the table in words: the model, what it was trained on, and what its score is of."""
-    exam = {**ROWS, **MORE, **READINGS, **KERAS}[case]
+    exam = _exam(case)
     condition = "one condition" if exam.rows == "single" else "nine conditions"
+    if case.startswith(_HELD_OUT):
+        condition = "a condition held out"
     amount = f"{exam.train:g} settings" if exam.train > 1 else f"{100 * exam.train:g} % of the settings"
-    trained = condition if exam.kind == "fluid" else f"{amount} of {condition}"
+    trained = condition if exam.kind == "fluid" or case.startswith(_HELD_OUT) else f"{amount} of {condition}"
     return f"{_KINDS[exam.kind]}: {trained}" + (", without drops" if exam.outcomes == sharing.NO_DROPS else "")
