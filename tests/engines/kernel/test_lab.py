@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from rdcnlab import InputError, Lab, RunError, Scenario, Store, campaign
 from rdcnlab.app.cli import app
+from rdcnlab.app.cli.lab import obey
 from rdcnlab.engines.kernel import build
 from rdcnlab.runs import sockets
 
@@ -136,6 +137,9 @@ def test_a_window_falls_when_a_link_breaks(kernel: build.Kernel, network: Path, 
     # a frame that is on the line when it breaks still arrives
     assert not moved[(bins > 1.02) & (bins < 1.49)].any()
     assert moved[bins < 1].any()
+    picture = network.parent / "lab.png"
+    assert obey(lab, f"plot {picture}") == 0
+    assert picture.read_bytes()[:4] == b"\x89PNG"
 
 
 def test_a_line_that_does_not_end_is_ended(kernel: build.Kernel, network: Path, store: Store) -> None:
@@ -155,6 +159,7 @@ def test_a_prompt_obeys_lines(kernel: build.Kernel, network: Path) -> None:
     assert "10.1.0.2" in done.stdout
     assert "0 ns to 60 s" in done.stdout
     assert "there is no host or command 'nohost'" in done.stderr
+    assert CliRunner().invoke(app, ["lab", str(network), "-c", "plot"]).stderr == "rdcnlab: nothing was run yet\n"
     first = CliRunner().invoke(app, ["lab", str(network), "-c", "tcp s1", "-c", "at soon", "-c", "show"])
     assert (first.exit_code, first.stdout) == (2, "s1 has no TCP connection at 0 s\n")
 

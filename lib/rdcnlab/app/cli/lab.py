@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rdcnlab.app.cli import completion
-from rdcnlab.app.cli.picture import check, save
+from rdcnlab.app.cli.picture import check
+from rdcnlab.app.cli.plot import FORMATS, written
 from rdcnlab.app.cli.tools import show
 from rdcnlab.fields.errors import InputError, RdcnlabError
 from rdcnlab.fields.units import DURATION, RATE
@@ -186,9 +187,9 @@ def _tcp(lab: Lab, rest: str) -> None:
 
 def _plot(lab: Lab, rest: str) -> None:
     path = Path(rest or "lab.png")
-    check(path, force=False)
-    save(path, lab.run.plot().image(path.suffix.lower().removeprefix(".")))
-    typer.echo(str(path))
+    check(path, force=True, formats=FORMATS)
+    for drawn in written(lab.run.plot(), path, cite=None):
+        typer.echo(drawn)
 
 
 def _save(lab: Lab, rest: str) -> None:
