@@ -9,6 +9,7 @@ from rdcnlab.fields.errors import HintWarning, InputError, RunError
 from rdcnlab.runs import views as _views
 from rdcnlab.runs.campaign import CampaignError, campaign
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.lab import Lab
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -18,6 +19,7 @@ __all__ = [
     "CampaignError",
     "HintWarning",
     "InputError",
+    "Lab",
     "Run",
     "RunError",
     "Runs",

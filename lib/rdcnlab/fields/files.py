@@ -45,9 +45,11 @@ def unreadable(path: Path, error: OSError | ValueError) -> str:
         return f"the file '{name}' cannot be read: {error.strerror}"
     if not is_there(path.parent):
         return f"there is no file '{name}', because there is no directory '{path.parent}'"
-    near = nearest(path.name, _siblings(path.parent, path.suffix))
+    # all have the same ending, which says nothing of how similar they are
+    by_stem = {Path(sibling).stem: sibling for sibling in _siblings(path.parent, path.suffix)}
+    near = nearest(path.stem, by_stem)
     if near is not None:
-        return f"there is no file '{name}'. Did you mean '{path.parent / near}'?"
+        return f"there is no file '{name}'. Did you mean '{path.parent / by_stem[near]}'?"
     return f"there is no file '{name}'{_files(path.parent, path.suffix)}"
 
 

@@ -209,6 +209,10 @@ def _reader(kind: Quantity) -> Callable[[Any, ValidationInfo], Any]:
         # In a file the unit of a bare number would be a guess; zero needs no unit.
         if (info.context or {}).get(TEXT) and type(value) in (int, float) and value != 0:
             raise ValueError(f"a {kind.name} with its unit, such as '{kind.proposed(str(value))}'")
+        if isinstance(value, float | list | tuple | dict):
+            unit = next(iter(kind.units))
+            allowed = f"a {kind.name} with its unit, such as '{kind.example}', or in code a whole number of {unit}"
+            raise ValueError(allowed)
         return value
 
     return read

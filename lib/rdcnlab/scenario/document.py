@@ -112,10 +112,9 @@ class _Strict(yaml.constructor.SafeConstructor):
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 line = key.start_mark.line + 1
                 if key.value in lines:
-                    reason = (
-                        f"'{key.value}' occurs twice, in line {lines[key.value]} and in line {line}; remove one of them"
-                    )
-                    raise _Fault(reason, line)
+                    first = lines[key.value]
+                    where = f", in line {first} and in line {line}" if first != line else " in this line"
+                    raise _Fault(f"'{key.value}' occurs twice{where}; remove one of them", line)
                 lines[key.value] = line
                 if key.tag == "tag:yaml.org,2002:bool":
                     key.tag = "tag:yaml.org,2002:str"

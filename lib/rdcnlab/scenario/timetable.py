@@ -92,8 +92,16 @@ def _write_slot(slot: Slot, info: SerializationInfo) -> list[str] | dict[str, An
     return data | slot.model_dump(mode="json", context={TEXT: True}, include=extras)
 
 
+def _read_slots(value: Any) -> Any:
+    """Refuse slots that are not in lists of their own, which would be one problem for each word."""
+    if isinstance(value, list | tuple) and value and all(isinstance(item, str | int) for item in value):
+        pairs = ", ".join(f"[{duration}, {link}]" for duration, link in zip(value[::2], value[1::2], strict=False))
+        raise ValueError(f"a list of slots, each a list of its own: [{pairs or '[50 ms, blue]'}]")
+    return value
+
+
 SlotField = Annotated[Slot, BeforeValidator(_read_slot), PlainSerializer(_write_slot)]
-Slots = Annotated[tuple[SlotField, ...], Field(min_length=1, max_length=1024), Listed]
+Slots = Annotated[tuple[SlotField, ...], Field(min_length=1, max_length=1024), Listed, BeforeValidator(_read_slots)]
 
 
 def _kind_of_path(value: Any) -> str:

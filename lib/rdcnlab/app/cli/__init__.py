@@ -17,6 +17,7 @@ from rdcnlab import __version__
 from rdcnlab.app import figures
 from rdcnlab.app.cli import completion
 from rdcnlab.app.cli import kernel as cli_kernel
+from rdcnlab.app.cli import lab as cli_lab
 from rdcnlab.app.cli import plot as cli_plot
 from rdcnlab.app.cli import runs as cli_runs
 from rdcnlab.app.cli import shell as cli_shell
@@ -43,7 +44,7 @@ from rdcnlab.system import entry_points
 from rdcnlab.system.progress import notice
 
 #: Commands in the order in which help lists them: what a newcomer needs first. Those of other packages come after them.
-ORDER = ("doctor", "run", "show", "plot", "runs", "shell", "export", "verify", "schema", "kernel", "bench")
+ORDER = ("doctor", "run", "show", "plot", "runs", "lab", "shell", "export", "verify", "schema", "kernel", "bench")
 
 
 class Commands(TyperGroup):
@@ -83,6 +84,7 @@ app = typer.Typer(
 app.add_typer(cli_kernel.app, name="kernel")
 app.add_typer(cli_runs.app, name="runs")
 app.command("plot")(cli_plot.plot)
+app.command("lab")(cli_lab.lab)
 app.command("shell")(cli_shell.shell)
 
 #: Exit code after Ctrl-C, as shells have it.
@@ -134,6 +136,10 @@ def run(
             help="Another switch: ocs, bmv2, ovs or linux.", autocompletion=lambda: list(get_args(SwitchKind))
         ),
     ] = None,
+    capture: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="Also store the packets of this host for Wireshark; may be repeated."),
+    ] = None,
     workers: Workers = None,
     cluster: Cluster = None,
     wall_limit: Annotated[
@@ -156,6 +162,8 @@ def run(
         base = base.with_(**cuts)
     if switch is not None:
         base = base.with_(**{"switch.kind": switch})
+    if capture:
+        base = base.with_(**{"probes.capture": list(dict.fromkeys([*base.probes.capture, *capture]))})
     scenarios = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
     for message in cautions_of(scenarios):  # before the runs, which may take long
         typer.echo(f"rdcnlab: warning: {message}", err=True)

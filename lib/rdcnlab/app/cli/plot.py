@@ -73,8 +73,8 @@ def plot(
         return
     with _column(column):
         figure = run.plot(span_ms=None if span is None else parse_span(span), sequence=sequence)
-        for written in _written(figure, path, cite=None if column is None else []):
-            typer.echo(written)
+        for drawn in written(figure, path, cite=None if column is None else []):
+            typer.echo(drawn)
 
 
 def _item(name: str, out: Path | None, column: str | None, force: bool) -> list[Path]:
@@ -83,10 +83,10 @@ def _item(name: str, out: Path | None, column: str | None, force: bool) -> list[
         figure, stem, cited = named.figures("PAPER/ITEM", name).draw(name, Store())
         path = Path(f"{stem}.png") if out is None else out
         check(path, force=force, formats=FORMATS)
-        return _written(figure, path, cite=None if column is None else cited)
+        return written(figure, path, cite=None if column is None else cited)
 
 
-def _written(figure: Any, path: Path, cite: Sequence[str] | None) -> list[Path]:
+def written(figure: Any, path: Path, cite: Sequence[str] | None) -> list[Path]:
     """Write a figure and its references; if a file cannot be written, the InputError says why."""
     try:
         files: list[Path] = figure.save(path, cite=cite)

@@ -214,5 +214,7 @@ def summarise(runs: Runs) -> None:
     ids = [run.id[:PRINTED] for run in runs]
     shown = ", ".join(ids[:6]) + (f" and {len(ids) - 6} more (rdcnlab runs lists them)" if len(ids) > 6 else "")
     typer.echo(f"Stored as {shown}. Draw it: rdcnlab plot {ids[0]}")
+    for host in first.scenario.probes.capture if not first.shipped else ():
+        typer.echo(f"Packets of {host}, to open in Wireshark: {first.file(f'{host}.pcapng')}")
     if len(ids) > 1:
         typer.echo(f"Compare: rdcnlab runs compare {' '.join(ids[:3])}{' ...' if len(ids) > 3 else ''}")

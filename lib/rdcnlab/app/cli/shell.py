@@ -31,7 +31,7 @@ def shell(
     long. The line 'exit' ends the run. Nothing is stored.
     """
     # imported here because help does without
-    from rdcnlab.engines.kernel.looking import Moment, look, prompt, talk
+    from rdcnlab.engines.kernel.looking import LimitReachedError, Moment, look, prompt, talk
 
     try:
         at_ns = DURATION.parse(at)
@@ -40,7 +40,13 @@ def shell(
     loaded = Scenario.load(scenario)
     if command:
         status = 0
-        for answer in look(loaded, host, at_ns, command):
+        try:
+            answers = look(loaded, host, at_ns, command)
+        except LimitReachedError as error:
+            for answer in error.answers:
+                typer.echo(answer.text, nl=False)
+            raise
+        for answer in answers:
             typer.echo(answer.text, nl=False)
             status = status or answer.status
         raise typer.Exit(status)

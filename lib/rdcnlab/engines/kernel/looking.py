@@ -34,6 +34,22 @@ class Answer:
     status: int
 
 
+class LimitReachedError(RunError):
+    """The scenario's limit came while a line ran.
+
+    Parameters
+    ----------
+    message : str
+        What happened.
+    answers : sequence of Answer
+        Those of the lines before.
+    """
+
+    def __init__(self, message: str, answers: Sequence[Answer] = ()) -> None:
+        super().__init__(message)
+        self.answers = tuple(answers)
+
+
 @dataclass(frozen=True)
 class Moment:
     """What the last line printed, its exit status, and where the clock stands, in ns since the scenario's start."""
@@ -74,8 +90,10 @@ def look(scenario: Scenario, host: str, at_ns: int, commands: Sequence[str]) -> 
     ------
     InputError
         There is no such host, or the instant is not before the limit.
+    LimitReachedError
+        The scenario's limit came while a line ran. Until then the network is there, though all flows have ended.
     RunError
-        All flows ended before this instant, or the run failed.
+        The run failed.
     """
     said = _visited(compile_network(scenario), host, at_ns, [*commands])
     return [Answer(*answer) for answer in said["answers"]]
@@ -98,8 +116,10 @@ def talk(scenario: Scenario, host: str, at_ns: int, ask: Callable[[Moment], str 
     ------
     InputError
         There is no such host, or the instant is not before the limit.
+    LimitReachedError
+        The scenario's limit came while a line waited.
     RunError
-        All flows ended, before this instant or while a line waited, or the run failed.
+        The run failed.
     """
     _visited(compile_network(scenario), host, at_ns, None, ask)
 
@@ -121,7 +141,9 @@ def _visited(
     plan.check(network)
     kernel = build.build(hz=network.engine.hz, algorithm=network.additions)
     given = network.traffic.programs
-    asked = {**plan.compile_plan(network), "look": {"host": host, "at_ns": START_NS + at_ns, "commands": commands}}
+    addresses = {name: station.ip for name, station in network.stations.items()}
+    wanted = {"host": host, "at_ns": START_NS + at_ns, "commands": commands, "addresses": addresses}
+    asked = {**plan.compile_plan(network), "look": wanted}
     with tempfile.TemporaryDirectory() as here:
         directory = Path(here)
         programs.place_files(given, directory)
@@ -132,10 +154,13 @@ def _visited(
             wall_limit_s=3600.0 if ask is None else MOST_S,
         )  # fmt: skip
         said = json.loads((directory / "look.json").read_text()) if (directory / "look.json").exists() else {}
-        if not said:
-            raise RunError(f"the run ended before {DURATION.format(at_ns)}; choose an earlier instant with --at")
         if "end_ns" not in said:
-            raise RunError("all flows and programs ended while the line waited, and so did the run")
+            line = f"'{said['line']}'" if "line" in said else "the line"
+            limit = DURATION.format(network.limit)
+            answers = [Answer(*answer) for answer in said.get("answers", ())]
+            raise LimitReachedError(
+                f"the scenario's limit of {limit} came while {line} ran; a longer limit allows it", answers
+            )
         return said
 
 

@@ -22,6 +22,8 @@ from tool import TOOL
 _DONE = "@rdcnlab-shell-done@"
 #: File with the line that the shell runs. It is in the guest's own memory.
 _LINE = "/run/look.line"
+#: Files in the place of the machine's: names of hosts, and that no other place knows names.
+_NAMES = {"/etc/hosts": "/run/look.hosts", "/etc/nsswitch.conf": "/run/look.nsswitch"}
 
 
 class Look(threading.Thread):
@@ -30,8 +32,8 @@ class Look(threading.Thread):
     Parameters
     ----------
     plan : dict
-        ``host``, ``at_ns`` (CLOCK_MONOTONIC) and ``commands``, lines for a shell. None: they come one by one, see
-        `Lines`.
+        ``host``, ``at_ns`` (CLOCK_MONOTONIC), ``addresses`` by name of the host, and ``commands``, lines for a shell.
+        None: they come one by one, see `Lines`.
     testbed : Testbed
         The network with the host.
     directory : str
@@ -58,11 +60,13 @@ class Look(threading.Thread):
     def _look(self) -> None:
         be_exact()
         sleep_until(self.plan["at_ns"])
-        answers = []
+        self._know_names()
+        answers: list[list[Any]] = []
         lines = self.plan["commands"]
         if lines is None:
             Lines(self.pid, self.directory).run()
         for line in lines or ():
+            _report(self.directory, {"answers": answers, "line": line})
             done = subprocess.run(
                 ["mnexec", "-a", str(self.pid), TOOL, "apart", "sh", "-c", line],
                 stdin=subprocess.DEVNULL,
@@ -72,6 +76,16 @@ class Look(threading.Thread):
             )
             answers.append([done.stdout.decode(errors="replace"), done.returncode])
         _report(self.directory, {"answers": answers, "end_ns": time.monotonic_ns()})
+
+    def _know_names(self) -> None:
+        """Give the host the names of all hosts, as hosts with programs have them."""
+        known = [f"{address} {name}" for name, address in self.plan["addresses"].items()]
+        texts = {"/etc/hosts": ["127.0.0.1 localhost", *known], "/etc/nsswitch.conf": ["hosts: files"]}
+        for place, path in _NAMES.items():
+            with open(path, "w") as file:
+                file.write("\n".join([*texts[place], ""]))
+            # the machine may lack the file; then nothing looks there
+            subprocess.run(["mnexec", "-a", str(self.pid), "mount", "--bind", path, place], check=False)
 
 
 def _report(directory: str, content: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import traceback
 from typing import Any, NoReturn
 
@@ -46,9 +47,14 @@ def run(plan: dict[str, Any], directory: str) -> None:
         if "circuits" in plan:
             controller = circuits.Controller(plan, testbed.switches, directory, lambda words: finish(directory, words))
             controller.start()
+        looker = None
         if "look" in plan:
-            looking.Look(plan["look"], testbed, directory, lambda words: finish(directory, words)).start()
+            looker = looking.Look(plan["look"], testbed, directory, lambda words: finish(directory, words))
+            looker.start()
         traffic.run(plan, testbed, directory, None if own is None else own.ended)
+        if looker is not None:
+            # who looks ends the run; without flows the network goes on until its limit
+            looker.join(max(plan["limit_ns"] - time.monotonic_ns(), 0) / 1e9)
         ledger.store(directory)
         if controller is not None:
             controller.stop()

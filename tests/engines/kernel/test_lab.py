@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lab: what is typed runs at exact instants, can be taken back, and is a scenario that gives the same bytes."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from rdcnlab import InputError, Lab, RunError, Scenario, Store, campaign
+from rdcnlab.app.cli import app
+from rdcnlab.app.cli.lab import obey
+from rdcnlab.engines.kernel import build
+from rdcnlab.runs import sockets
+
+#: Two hosts, 5 ms apart.
+NETWORK = {
+    "name": "two",
+    "hosts": [{"name": "s1", "at": "sw1", "rate": "1 Gb/s"}, {"name": "r1", "at": "sw2", "rate": "1 Gb/s"}],
+    "switches": [{"name": "sw1"}, {"name": "sw2"}],
+    "links": [{"name": "l1", "between": ["sw1", "sw2"], "rate": "100 Mb/s", "delay": "5 ms", "buffer": "100 kB"}],
+}
+#: A server that reads, and a client that writes for so many seconds.
+TALK = """
+import socket, sys, time
+if sys.argv[1] == "serve":
+    listener = socket.create_server(("", 5000))
+    while True:
+        talk, _ = listener.accept()
+        while talk.recv(1 << 20):
+            pass
+talk = socket.create_connection((sys.argv[1], 5000))
+end = time.monotonic() + float(sys.argv[2])
+sent = 0
+while time.monotonic() < end:
+    sent += talk.send(bytes(1 << 16))
+print(sent)
+"""
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    """A file with a network, and a program beside it."""
+    path = tmp_path / "net.yaml"
+    path.write_text(yaml.safe_dump({"network": NETWORK}))
+    (tmp_path / "talk.py").write_text(TALK)
+    return path
+
+
+def test_a_network_needs_no_flow(network: Path) -> None:
+    lab = Lab(network)
+    assert (lab.hosts, lab.links, lab.now) == (("s1", "r1"), ("l1",), "0 s")
+    assert lab.addresses == {"s1": "10.0.0.1", "r1": "10.1.0.2"}
+    assert Lab("aykurt").hosts == ("s1", "s2", "r1", "r2")
+    assert Lab({"network": NETWORK}).hosts == lab.hosts
+    flow = {"name": "f", "src": "s1", "dst": "r1", "size": "1 MB"}
+    with_flow = Scenario.from_dict({"network": NETWORK, "flows": [flow]}, text=True)
+    assert Lab(with_flow).scenario.flows == with_flow.flows
+    assert "s1" in dir(lab)
+
+
+def test_mistakes_name_what_is_possible_and_change_nothing(network: Path) -> None:
+    lab = Lab(network)
+    lab.at("2 s")
+    before = lab.scenario
+    for wrong, words in (
+        (lambda: lab.do("h1", "true"), "no host 'h1'. Possible: s1, r1"),
+        (lambda: lab.link("l2", up=False), "no link 'l2'"),
+        (lambda: lab.link("l1", up=True), "l1 is up already"),
+        (lambda: lab.at("1 s"), "not before now, 2 s"),
+        (lambda: lab.at("soon"), "a time with a unit"),
+        (lambda: lab.wait("s1.2"), "no job 's1.2'"),
+        (lambda: lab.path("s1", "green"), "green"),
+        (lambda: lab.do("s1", "\x07"), "command line"),
+    ):
+        with pytest.raises(InputError, match=words):
+            wrong()
+        assert lab.scenario == before
+    with pytest.raises(InputError, match="no file or network 'nope'"):
+        Lab("nope")
+    with pytest.raises(InputError, match="patience"):
+        Lab(network, patience="long")
+    with pytest.raises(AttributeError, match="no host 'h1'"):
+        lab.h1("true")
+    with pytest.raises(RunError, match="nothing was run yet"):
+        _ = lab.run
+
+
+def test_what_is_typed_is_a_scenario_that_gives_the_same_bytes(
+    kernel: build.Kernel, network: Path, store: Store
+) -> None:
+    lab = Lab(network, store=store)
+    assert lab.s1("getent hosts r1").text.split() == ["10.1.0.2", "r1"]
+    lab.at("1 s")
+    assert lab.r1("python3 talk.py serve &").text == "[r1]\n"
+    assert lab.jobs() == ["r1"]
+    sent = lab.s1("python3 talk.py r1 2")
+    # 100 Mb/s for 2 s, less opening and start of TCP, and what its buffer takes
+    assert 20e6 < int(sent.text) < 27e6
+    assert sent.status == 0
+    assert lab.seconds == pytest.approx(3, abs=0.05)
+    saved = Scenario.load(lab.save(network.parent / "saved.yaml"))
+    assert saved == lab.scenario
+    (again,) = campaign([saved], store=store, progress=False)
+    assert again.id == lab.run.id
+    text = sent.text
+    lab.undo()
+    assert (lab.now, lab.s1("python3 talk.py r1 2").text) == ("1 s", text)
+
+
+def test_a_window_falls_when_a_link_breaks(kernel: build.Kernel, network: Path, store: Store) -> None:
+    lab = Lab(network, store=store)
+    lab.r1("python3 talk.py serve &")
+    lab.s1("python3 talk.py r1 2 &")
+    lab.at("1 s")
+    before = lab.tcp("s1").iloc[0]
+    assert (before["cc"], before["peer"]) == ("cubic", "r1:5000")
+    # an RTT of 10 ms and a queue of at most 8 ms
+    assert 10 < before["rtt_ms"] < 19
+    lab.link("l1", up=False)
+    lab.at("+500 ms")
+    after = lab.tcp("s1").iloc[0]
+    assert after["cwnd"] == 1 < before["cwnd"]
+    lab.link("l1", up=True)
+    lab.wait("s1")
+    (down,) = lab.scenario.network.links[0].down
+    assert down == (1_000_000_000, 1_500_000_000)
+    moved = lab.run.throughput.query("where == 'l1@sw1'").groupby("bin")["bytes"].sum()
+    bins = moved.index * lab.scenario.probes.bin / 1e9
+    # a frame that is on the line when it breaks still arrives
+    assert not moved[(bins > 1.02) & (bins < 1.49)].any()
+    assert moved[bins < 1].any()
+    picture = network.parent / "lab.png"
+    assert obey(lab, f"plot {picture}") == 0
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_line_that_does_not_end_is_ended(kernel: build.Kernel, network: Path, store: Store) -> None:
+    lab = Lab(network, store=store, patience="3 s")
+    answer = lab.s1("sleep 100")
+    assert (answer.status, lab.now) == (None, "3 s")
+    assert lab.s1("sh -c 'exit 3'").status == 3
+    with pytest.raises(RunError, match="no program 'nosuchprogram'"):
+        lab.s1("nosuchprogram")
+    assert len(lab.scenario.programs) == 2
+
+
+def test_a_prompt_obeys_lines(kernel: build.Kernel, network: Path) -> None:
+    lines = ["show", "s1 getent hosts r1", "link l1 down", "show", "nohost true", "r1 sh -c 'exit 4'"]
+    done = CliRunner().invoke(app, ["lab", str(network)], input="\n".join(lines))
+    assert done.exit_code == 4
+    assert "10.1.0.2" in done.stdout
+    assert "0 ns to 60 s" in done.stdout
+    assert "there is no host or command 'nohost'" in done.stderr
+    assert CliRunner().invoke(app, ["lab", str(network), "-c", "plot"]).stderr == "rdcnlab: nothing was run yet\n"
+    first = CliRunner().invoke(app, ["lab", str(network), "-c", "tcp s1", "-c", "at soon", "-c", "show"])
+    assert (first.exit_code, first.stdout) == (2, "s1 has no TCP connection at 0 s\n")
+
+
+def test_keys_in_a_terminal(kernel: build.Kernel, network: Path) -> None:
+    """Tab completes a host and a link; the prompt says where the clock stands; Ctrl-D leaves."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(
+            sys.executable, [sys.executable, "-c", "from rdcnlab.app.cli import main; main()", "lab", str(network)]
+        )
+    seen = b""
+
+    def expect(words: bytes) -> None:
+        nonlocal seen
+        end = time.monotonic() + 120
+        while words not in seen:
+            assert time.monotonic() < end, seen
+            if select.select([terminal], [], [], 1)[0]:
+                seen += os.read(terminal, 4096)
+        seen = seen.partition(words)[2]
+
+    expect(b"0 s> ")
+    os.write(terminal, b"s1\tgetent hosts r\t\n")
+    expect(b"10.1.0.2")
+    os.write(terminal, b"at 2 s\n")
+    expect(b"\n2 s> ")
+    os.write(terminal, b"\x04")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_sockets_are_rows() -> None:
+    assert sockets.table("", {}).empty
+    text = "ESTAB 0 0 10.0.0.1:5 10.9.0.9:80\n\t bbr rtt:1.5/0.2 cwnd:20 retrans:0/3 delivery_rate 5000000bps\n"
+    (row,) = sockets.table(text, {"s1": "10.0.0.1"}).to_dict("records")
+    known = ("local", "peer", "cc", "rtt_ms", "retransmits", "delivery_Mbps")
+    assert [row[name] for name in known] == ["s1:5", "10.9.0.9:80", "bbr", 1.5, 3, 5]
