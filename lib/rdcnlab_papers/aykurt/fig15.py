@@ -103,10 +103,11 @@ class Fig15(Item):
         return {"less-at-20": Measured.one(ratio, f"{_mean(hard):.3g} s against {_mean(easy):.3g} s")}
 
     def causes(self) -> list[Cause]:
-        """Return an experiment without modern loss recovery, which weakens dark slots, and the share of first ends."""
+        """Return an experiment without modern loss recovery, the share of first ends, and errors by night."""
         without = self.with_parameters(cc=("reno",), size=self.size, changes={"transport.recovery": 0})
         ends_first = Cause("always-longer", self, rivals.ends_first)
-        return [*(Cause(claim, without) for claim in ("range", "hardest", "important")), ends_first]
+        by_night = Cause("over-pairs", self, lambda runs: held_out.errors_by_night(fct.dataset(runs)))
+        return [*(Cause(claim, without) for claim in ("range", "hardest", "important")), ends_first, by_night]
 
     def search_results(self, runs: Runs, *, workers: int | None = None) -> pd.DataFrame:
         """Return ``r2`` and ``mse`` of every combination of parameters that the paper tried, the best first.

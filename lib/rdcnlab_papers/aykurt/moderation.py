@@ -29,6 +29,7 @@ from rdcnlab_papers.aykurt import calibration
 from rdcnlab_papers.aykurt.calibration import Card
 from rdcnlab_papers.aykurt.space import NO_ACKS, Volume, grid
 from rdcnlab_papers.items import calibrated, claims
+from rdcnlab_papers.items.causes import Cause
 from rdcnlab_papers.items.item import Item
 
 if TYPE_CHECKING:
@@ -178,11 +179,27 @@ class Moderation(Item):
         if len(old):
             ratio = old.assign(ratio=old["after_gbps"] / [three_bursts(wait) for wait in old["wait_us"]])
             measured["closed-form"] = Measured.by_case(means(ratio, "wait_us", "ratio"), "{:g} us")
-        after = rates[rates["kernel"] == _OLD].groupby(["base_rtt_us", "wait_us"])["after_gbps"].mean()
-        half = after[after.between(*_HALF)].index
+        half = _half(rates)
         good = _index(fits[fits["fits"]])
         words = f"half the rate: {_places(half)}; figure 3: {_places(good)}"
         return {**measured, "with-figure-3": Measured.one(float(len(half.intersection(good))), words)}
+
+    def causes(self) -> list[Cause]:
+        """Return looks at the range of seeds, and at the RTT of a flow alone where BBR has half the rate."""
+        return [Cause("closed-form", self, self._ranges), Cause("with-figure-3", self, self._rtts_alone)]
+
+    def _ranges(self, runs: Runs) -> Measured:
+        rates = self.rates(runs)
+        old = rates[(rates["kernel"] == _OLD) & (rates["base_rtt_us"] == AUDITED.base_rtt_us)]
+        cases: dict[str, float] = {}
+        for wait, rows in old[old["wait_us"].isin(_ASKED_US)].groupby("wait_us")["after_gbps"]:
+            cases |= {f"{wait:g} us, lowest": float(rows.min()), f"{wait:g} us, highest": float(rows.max())}
+        return Measured(cases, unit="Gb/s")
+
+    def _rtts_alone(self, runs: Runs) -> Measured:
+        rtts = self.fits(runs).set_index(["base_rtt_us", "wait_us"])["srtt_us"]
+        cases = {f"{rtt:g} us and {wait:g} us": float(rtts[rtt, wait]) for rtt, wait in _half(self.rates(runs))}
+        return Measured(cases, unit="us")
 
 
 def three_bursts(wait_us: float) -> float:
@@ -202,6 +219,14 @@ def _frame(column: int, row: int) -> Patch:
     from matplotlib.patches import Rectangle
 
     return Rectangle((column, row), 1, 1, fill=False, edgecolor="#D55E00", linewidth=1.6, clip_on=False)
+
+
+def _half(rates: pd.DataFrame) -> pd.MultiIndex:
+    """Return base RTTs and waits at which BBR has half the rate after CUBIC's end, as Linux 4.15."""
+    after = rates[rates["kernel"] == _OLD].groupby(["base_rtt_us", "wait_us"])["after_gbps"].mean()
+    index = after[after.between(*_HALF)].index
+    assert isinstance(index, pd.MultiIndex)
+    return index
 
 
 def _index(rows: pd.DataFrame) -> pd.MultiIndex:

@@ -163,6 +163,7 @@ class Tab3(Item):
         by_wide = Cause("bbr-never", self, lambda runs: Measured.one(_with_bbr(self.exam(runs).confusion(self.cc))))
         return [
             by_wide,
+            Cause("over-forest", self, self._wide_over_forest),
             Cause("accuracy", self, self._right_by_period),
             Cause("accuracy", tested, self._right_of_all),
             *(Cause(claim, longer) for claim in ("cubic-as-reno", "cubic-as-reno-wide")),
@@ -172,6 +173,11 @@ class Tab3(Item):
         """Return this item with twice as many seeds for tests, which come after its own seeds."""
         settings = {"cc": self.cc, "epochs": self.epochs, "profile": self.profile, "periods_ms": self.periods_ms}
         return self.with_parameters(beyond=(), seeds=self.count + self._tested_seeds, **settings)
+
+    def _wide_over_forest(self, runs: Runs) -> Measured:
+        """Measure how many points more the better network classifies correctly than the forest."""
+        share = variant.accuracy(self.exam(runs).confusion(self.cc))
+        return Measured({"": share - self.exam(runs, "plain").by_forest(self.cc)}, unit="points")
 
     def _right_by_period(self, runs: Runs) -> Measured:
         """Measure the share of test traces that the plain network classifies correctly, by period and by seed."""

@@ -72,6 +72,20 @@ def judge(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measure
     return measured
 
 
+def errors_by_night(data: pd.DataFrame) -> Measured:
+    """Measure mean squared errors in s^2 of the forest and of a table of pairs for times held out, by night."""
+    times = record(data).times
+    if times is None:
+        return Measured()
+    pairs = fct.by_table(data, ("migrated", "main"), "times")
+    cases = {}
+    for name, chosen in (("without a night", data["night_ms"] == 0), ("with one", data["night_ms"] > 0)):
+        for model, scores in (("forest", times), ("table", pairs)):
+            wrong = (data[fct.TARGET] - scores.predictions)[chosen]
+            cases[f"{name}, {model}"] = float((wrong**2).mean())
+    return Measured(cases, unit="s^2")
+
+
 def _also(words: str, of_table: str) -> str:
     return "; ".join(part for part in (words, f"table of scenario means: {of_table}") if part)
 
