@@ -85,3 +85,19 @@ def test_a_flows_variant_is_that_of_its_run() -> None:
     flows = pd.Categorical(["f", "g", None, "f"], categories=["f", "g"])
     told = looked_up(flows, np.array([0, 0, 1, 1]), [{"f": "cubic", "g": None}, {"f": "bbr"}])
     assert [None if pd.isna(each) else each for each in told] == ["cubic", None, None, "bbr"]
+
+
+def test_a_run_with_one_table_more_adds_parts_to_one_that_is_shipped(
+    tmp_path: Path, store: Store, two_flows: Scenario
+) -> None:
+    """Runs that were shipped before there were ledgers have none. If a table differs, the first item's run counts."""
+    run, root = stored(store, two_flows), tmp_path / "results"
+    without = replace(run, digests={name: digest for name, digest in run.digests.items() if name != "queues"})
+    ship({without: {"flows": WHOLE}}, root / "paper" / "a")
+    ship({run: {"tcp": WHOLE}}, root / "paper" / "b")
+    row = Shipped(root).row(two_flows.hash)
+    assert row is not None
+    assert set(row.copies) == {"flows", "tcp"}
+    other = replace(run, digests={**run.digests, "flows": "0" * 64})
+    ship({other: {"throughput": WHOLE}}, root / "paper" / "c")
+    assert set(Shipped(root).row(two_flows.hash).copies) == {"flows", "tcp"}  # type: ignore[union-attr]

@@ -12,7 +12,7 @@ from rdcnlab.runs.campaign import lookup
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part, unite
 from rdcnlab.runs.run import Run
-from rdcnlab.runs.shipped import Row, Shipped
+from rdcnlab.runs.shipped import Row, Shipped, agree
 from rdcnlab.runs.shipped import ship as write
 from rdcnlab.runs.store import Store
 from rdcnlab.system import places
@@ -89,7 +89,7 @@ def _next_batch(folder: Path) -> Path:
 def _not_elsewhere(run: Run, parts: dict[str, Part], folder: Path, shipped: Shipped) -> dict[str, Part]:
     """Return the parts that are not in another directory."""
     row = shipped.row(run.scenario.hash)
-    if row is None or row.digests != run.digests:
+    if row is None or not agree(row.digests, run.digests):
         return parts
     return {name: part for name, part in parts.items() if not _elsewhere(row, name, part, folder)}
 
