@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.fields.phrases import unknown
 from rdcnlab.fields.units import DURATION, NS_PER_S
@@ -273,6 +272,8 @@ class Lab:
     @property
     def addresses(self) -> dict[str, str]:
         """The address of each host."""
+        from rdcnlab.engines.network import compile_network  # who imports rdcnlab mostly needs no lab
+
         return {name: station.ip for name, station in compile_network(self.scenario).stations.items()}
 
     def save(self, path: str | Path) -> Path:
