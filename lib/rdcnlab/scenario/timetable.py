@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
 from pydantic_core.core_schema import SerializationInfo
 
+from rdcnlab.fields.phrases import shown
 from rdcnlab.fields.quantities import (
     TEXT,
     Duration,
@@ -92,11 +93,17 @@ def _write_slot(slot: Slot, info: SerializationInfo) -> list[str] | dict[str, An
     return data | slot.model_dump(mode="json", context={TEXT: True}, include=extras)
 
 
+def _bare(word: str | int) -> str:
+    return shown(word).strip("'")
+
+
 def _read_slots(value: Any) -> Any:
     """Refuse slots that are not in lists of their own, which would be one problem for each word."""
     if isinstance(value, list | tuple) and value and all(isinstance(item, str | int) for item in value):
-        pairs = ", ".join(f"[{duration}, {link}]" for duration, link in zip(value[::2], value[1::2], strict=False))
-        raise ValueError(f"a list of slots, each a list of its own: [{pairs or '[50 ms, blue]'}]")
+        pairs = list(zip(value[0:4:2], value[1:4:2], strict=False)) or [("50 ms", "blue")]
+        written = ", ".join(f"[{_bare(duration)}, {_bare(link)}]" for duration, link in pairs)
+        more = ", ..." if len(value) > 2 * len(pairs) else ""
+        raise ValueError(f"a list of slots, each a list of its own: [{written}{more}]")
     return value
 
 
