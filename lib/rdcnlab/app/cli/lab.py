@@ -53,11 +53,11 @@ def lab(
     ] = None,
     patience: Annotated[str, typer.Option(help="Virtual time after which a line that does not end is ended.")] = "60 s",
 ) -> None:
-    """Type commands for the hosts of a network, which run in virtual time: s1 ping -c 3 r1.
+    """Type commands for the hosts of a network, in virtual time.
 
-    No flow is needed. Each line starts at the lab's instant, and the next one starts when it has ended. Without -c,
-    lines are read from the keyboard, or from standard input; 'help' lists them. What was typed can be saved as a
-    scenario that gives the same bytes.
+    A line such as 's1 ping -c 3 r1' runs a program in a host. No flow is needed. Each line starts at the lab's
+    instant, and the next one starts when it has ended. Without -c, lines are read from the keyboard, or from standard
+    input; 'help' lists them. What was typed can be saved as a scenario that gives the same bytes.
     """
     from rdcnlab.runs.lab import Lab  # help does without
 
