@@ -48,7 +48,7 @@ def test_what_is_shipped_is_trained_on_the_shipped_runs(monkeypatch: pytest.Monk
     paths = item.models(runs)
     assert {path.parent for path in paths} == {places.models()}
     kinds = Counter(path.name.rpartition("-")[0] for path in paths)
-    assert kinds == {"variant": 3, "plain-variant": 2, **dict.fromkeys(TABLES, 1)}
+    assert kinds == {"variant": 3, "plain-variant": 2, "exam-forest": 1, **dict.fromkeys(TABLES, 1)}
 
 
 @pytest.fixture
