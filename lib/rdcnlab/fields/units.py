@@ -29,6 +29,18 @@ _PLAIN_NUMBER = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,15})?")
 _LONG_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?[ \t]*[A-Za-z%µμ/]*")
 
 
+def in_seconds(ns: int) -> str:
+    """Return an instant in s with its unit, without zeros at its end.
+
+    Examples
+    --------
+    >>> in_seconds(1_000_030_000), in_seconds(0), in_seconds(3_600_000_000_000)
+    ('1.00003 s', '0 s', '3600 s')
+    """
+    whole, rest = divmod(ns, NS_PER_S)
+    return f"{whole}.{rest:09}".rstrip("0").rstrip(".") + " s"
+
+
 @dataclass(frozen=True)
 class Quantity:
     """A kind of quantity: its name and its units.

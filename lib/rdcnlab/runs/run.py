@@ -190,7 +190,7 @@ class Run:
         """Slots, losses, timeouts."""
         return self._alone.events
 
-    @property
+    @cached_property
     def programs(self) -> pd.DataFrame:
         """Start, end and exit status of each program, and what it printed: ``stdout``, ``stderr``.
 
@@ -199,10 +199,14 @@ class Run:
         RunError
             The scenario has no programs. Or the run was shipped, which has no output.
         """
+        from rdcnlab.runs.columns import Table  # loads pandas
+
         frame = self._alone.programs
-        for name in ("stdout", "stderr"):
-            frame[name] = [self.printed(program, errors=name == "stderr") for program in frame["program"]]
-        return frame
+        texts = {
+            name: [self.printed(program, errors=name == "stderr") for program in frame["program"]]
+            for name in ("stdout", "stderr")
+        }
+        return Table(frame.assign(**texts))
 
     @cached_property
     def tables(self) -> dict[str, pa.Table]:

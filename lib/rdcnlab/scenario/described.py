@@ -17,7 +17,7 @@ from rdcnlab.scenario import buffers
 from rdcnlab.scenario.congestion import LINUX_VARIANTS, VARIANTS
 from rdcnlab.scenario.fabrics import FABRICS
 from rdcnlab.scenario.model import Scenario
-from rdcnlab.scenario.presets import presets
+from rdcnlab.scenario.presets import known_networks
 
 #: Parts that a file may also write as one text, such as ``2 MB`` or a path.
 _AS_TEXT = ("Queue", "P4Program", "SdnController", "OwnAlgorithm", "OwnSources", "NamedFile")
@@ -103,7 +103,7 @@ def schema() -> dict[str, Any]:
     fabric = {"type": "object", "properties": {"fabric": {"enum": list(FABRICS)}}, "required": ["fabric"]}
     document["properties"]["network"] = {
         "description": "A preset or a fabric by name, a fabric with its parameters, or a network written out",
-        "anyOf": [{"enum": [*presets(), *FABRICS]}, fabric, {"$ref": "#/$defs/Network"}],
+        "anyOf": [{"enum": known_networks()}, fabric, {"$ref": "#/$defs/Network"}],
     }
     # without a file of the user's own, only the kernel's congestion controls have a name
     own = {"anyOf": [{"required": [field]} for field in ("algorithm", "algorithms")]}

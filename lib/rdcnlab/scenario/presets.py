@@ -54,6 +54,11 @@ def presets() -> tuple[str, ...]:
     return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")))
 
 
+def known_networks() -> list[str]:
+    """Return the names by which scenarios can refer to a network: presets, and fabrics with their defaults."""
+    return [*presets(), *FABRICS]
+
+
 @functools.cache
 def preset(name: str) -> Preset:
     """Read a preset network.
@@ -64,7 +69,7 @@ def preset(name: str) -> Preset:
         There is no preset with this name.
     """
     if name not in presets():
-        raise InputError.unknown("network", name, [*presets(), *FABRICS], "network", also="a network written out")
+        raise InputError.unknown("network", name, known_networks(), "network", also="a network written out")
     text = (resources.files("rdcnlab") / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
     data = _without_sources(own_yaml.parse(text))
     routes, scenario = data.pop("routes", {}), data.pop("scenario", {})

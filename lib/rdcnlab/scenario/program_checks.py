@@ -10,6 +10,7 @@ from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import forwarding, program_traffic
 from rdcnlab.scenario.congestion import CC_NOUN, LINUX_VARIANTS, VARIANTS
 from rdcnlab.scenario.flow import Flow
+from rdcnlab.scenario.timetable import ECMP, RESERVED
 
 if TYPE_CHECKING:
     from rdcnlab.scenario.model import Scenario
@@ -35,6 +36,7 @@ def check(scenario: Scenario) -> None:
         if program.start >= scenario.limit:
             allowed = f"less than limit ({DURATION.format(scenario.limit)})"
             raise FieldError(f"{place}.start", DURATION.format(program.start), allowed)
+        _check_names(scenario, f"{place}.path", program)
         other = first.setdefault(program.host, program)
         for field, why in _SHARED.items():
             if getattr(program, field) != getattr(other, field):
@@ -46,6 +48,18 @@ def check(scenario: Scenario) -> None:
     for flow in scenario.traffic:
         if program_traffic.is_of_programs(flow):
             _check_way(scenario, f"programs.{first[flow.src].name}.path", flow)
+
+
+def _check_names(scenario: Scenario, place: str, program: Program) -> None:
+    """Raise FieldError if a path names what does not exist; other checks ask for a way between two hosts."""
+    network = scenario.network
+    links, nodes = [link.name for link in network.links], [node.name for node in network.nodes]
+    own = [ECMP] if network.switches else []
+    known = [*links, *nodes, *(schedule.name for schedule in network.schedules), *RESERVED, *own]
+    targets = [program.path] if isinstance(program.path, str) else [slot.link for slot in program.path]
+    for name in (name for target in targets for name in target.split("+")):
+        if name not in known:
+            raise FieldError.unknown(place, name, known, "link or switch" if network.switches else "link")
 
 
 def _check_way(scenario: Scenario, place: str, flow: Flow) -> None:

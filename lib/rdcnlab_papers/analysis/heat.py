@@ -53,6 +53,22 @@ def draw(
     ax.grid(visible=False)
 
 
+def frame(ax: Axes, table: pd.DataFrame, row: float, column: float) -> None:
+    """Frame a cell of a table that `draw` has drawn.
+
+    Parameters
+    ----------
+    ax, table
+        As for `draw`.
+    row, column : float
+        Its keys in the table.
+    """
+    from matplotlib.patches import Rectangle
+
+    corner = ([*table.columns].index(column), [*table.index].index(row))
+    ax.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor="#D55E00", linewidth=1.6, clip_on=False))
+
+
 def _beyond(table: pd.DataFrame, norm: Normalize) -> str:
     """Return the ends of the colours beyond which the table has values, as ``extend`` of a colour bar takes them."""
     values = table.to_numpy(dtype=float)  # comparisons with NaN are false

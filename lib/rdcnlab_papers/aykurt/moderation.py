@@ -21,7 +21,7 @@ from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
-from rdcnlab.runs.parts import Part
+from rdcnlab.runs.parts import CARRIED, Part
 from rdcnlab.scenario import Scenario
 from rdcnlab_papers.analysis import competition, heat
 from rdcnlab_papers.analysis.measured import Measured, means
@@ -34,7 +34,6 @@ from rdcnlab_papers.items.item import Item
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
 
 _OLD, _ALLOWED, _NEW = "as Linux 4.15", "as Linux 4.15, with BBR's allowance", "Linux 6.12"
 #: Hosts whose cards merge frames and wait; all have segmentation offload.
@@ -47,8 +46,8 @@ KERNELS: dict[str, dict[str, Any]] = {
 }
 #: The point at which an audit saw it, and the number of seeds that it has in the paper profile.
 AUDITED, _MANY = Card(42, 150), 30
-#: Bits of three bursts on the wire: segmentation offload of 65535 B makes seven frames of 9014 B.
-_THREE_BURSTS = 3 * 7 * 9014 * 8
+#: BBR adds three bursts to its window. A burst of segmentation offload (65535 B) is so many frames of 9000 B.
+_BURSTS, _FRAMES = 3, 7
 #: The waits of which the closed form is asked, at the audit's base RTT.
 _ASKED_US = (100, 125, 150, 200)
 #: Half of the rate, as figure 6(a) has it, with its tolerance, in Gb/s.
@@ -72,8 +71,8 @@ class Moderation(Item):
     """
 
     reads: ClassVar[tuple[str, ...]] = ("flows", "throughput", "tcp")
-    # of the pairs nothing is traced; of a flow alone only the RTT is read
-    parts: ClassVar[dict[str, Part]] = {"tcp": Part(("flow", "srtt_us"))}
+    # of the pairs nothing is traced; of a flow alone only the mean of its RTTs is read
+    parts: ClassVar[dict[str, Part]] = {"throughput": CARRIED, "tcp": Part(("flow", "srtt_us"), sort=True)}
     undivided: ClassVar[str] = "most points have three seeds, and a flow alone has one"
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
 
@@ -115,7 +114,7 @@ class Moderation(Item):
                     text=lambda value: f"{value:.1f}", map_="viridis",
                 )  # fmt: skip
                 for rtt, wait in _index(fits[fits["fits"]]):
-                    ax.add_patch(_frame([*table.columns].index(wait), [*table.index].index(rtt)))
+                    heat.frame(ax, table, rtt, wait)
             figures.note(
                 figure, "Framed: a flow of BBR alone has the completion time and the RTT of the paper's figure 3."
             )
@@ -203,8 +202,10 @@ class Moderation(Item):
 
 
 def three_bursts(wait_us: float) -> float:
-    """Return the rate in Gb/s of three bursts in two waits."""
-    return _THREE_BURSTS / (2 * wait_us * 1e3)
+    """Return the rate in Gb/s, on the wire, of three bursts in two waits."""
+    network = grid(cc="bbr", flows=1)[0].network
+    bits = 8 * _BURSTS * _FRAMES * (network.mtu + network.overhead)
+    return bits / (2 * wait_us * 1e3)
 
 
 def _before(runs: Runs) -> pd.Series[float]:
@@ -213,12 +214,6 @@ def _before(runs: Runs) -> pd.Series[float]:
     chosen = (rates["flow"] == "main") & rates["t_s"].between(0.005, (_PERIOD_MS - 1.5) / 1e3)
     mean: pd.Series[float] = rates[chosen].groupby("run")["rate_bps"].mean() / 1e9
     return mean
-
-
-def _frame(column: int, row: int) -> Patch:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((column, row), 1, 1, fill=False, edgecolor="#D55E00", linewidth=1.6, clip_on=False)
 
 
 def _half(rates: pd.DataFrame) -> pd.MultiIndex:

@@ -24,9 +24,8 @@ from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import PolynomialFeatures
 from threadpoolctl import threadpool_limits
 
 from rdcnlab_papers.analysis.sharing import OCCUPANCIES, OUTCOMES, SETTINGS
@@ -34,6 +33,7 @@ from rdcnlab_papers.models import gaussian
 from rdcnlab_papers.models.carried import carried
 from rdcnlab_papers.models.corrected import Corrected, Fluid
 from rdcnlab_papers.models.physics import limit
+from rdcnlab_papers.models.scaled import network, scaled
 
 #: Kinds of models: Table 2's two, a fluid model that is not trained, those that correct it, one for conditions that it
 #: has not seen, and the alternative with TensorFlow.
@@ -50,13 +50,7 @@ def plain(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _model(core: Any) -> TransformedTargetRegressor:
-    """Return an untrained model: features, everything scaled to variance 1, and an estimator."""
-    steps = make_pipeline(FunctionTransformer(plain), StandardScaler(), core)
-    return TransformedTargetRegressor(steps, transformer=StandardScaler())
-
-
-def _network(width: int, decay: float) -> MLPRegressor:
-    return MLPRegressor(hidden_layer_sizes=(width, width), solver="lbfgs", alpha=decay, max_iter=2000, random_state=0)
+    return scaled(core, plain)
 
 
 def candidates(kind: Kind, outcomes: Sequence[str] = OUTCOMES) -> dict[str, Any]:
@@ -75,7 +69,7 @@ def candidates(kind: Kind, outcomes: Sequence[str] = OUTCOMES) -> dict[str, Any]
         return {"ridge": _model(RidgeCV(np.logspace(-3, 3, 13)))}
     if kind == "deep":
         return {
-            f"mlp {width}x{width}, decay {decay:g}": _model(_network(width, decay))
+            f"mlp {width}x{width}, decay {decay:g}": _model(network(width, decay))
             for width in (16, 48)
             for decay in (0.01, 0.1, 1.0)
         }
@@ -208,7 +202,7 @@ def leave_out(
         predicted = predictions(fit(candidates(kind, outcomes)[name], training, outcomes), test, outcomes)
         r2, known = _r2(test, predicted), of_later[here]
         of_known = _r2(test[known], predicted[known]) if known.any() else {"": np.nan}
-        means = {name: float(np.mean([*scores.values()])) for name, scores in (("r2", r2), ("later", of_known))}
+        means = {part: float(np.mean([*scores.values()])) for part, scores in (("r2", r2), ("later", of_known))}
         where = {column: float(test[column].iloc[0]) for column in CONDITION}
         return {**where, "model": name, "train": len(training), **means, **{f"r2 {k}": v for k, v in r2.items()}}
 

@@ -57,18 +57,34 @@ def scores(rows: Mapping[str, pd.DataFrame], exams: Mapping[str, Exam], repeats:
     repeats : int
         Number of splits.
     """
+    return _all(rows, exams, "sharing-scores", {"repeats": repeats}, lambda exam: _exam(rows, exam, repeats))
+
+
+def left_out(rows: Mapping[str, pd.DataFrame], exams: Mapping[str, Exam]) -> Path:
+    """Return the record of `buffers.leave_out` for several exams; the column ``case`` has their names.
+
+    Of an exam, the share for training is not used: it is all conditions but one.
+    """
+    return _all(rows, exams, "sharing-left-out", {}, lambda exam: _left_out(rows, exam))
+
+
+def _all(
+    rows: Mapping[str, pd.DataFrame], exams: Mapping[str, Exam], kind: str, settings: Mapping[str, Any],
+    one: Callable[[Exam], Path],
+) -> Path:  # fmt: skip
+    """Return the record of several exams, of which `one` returns that of each."""
 
     def make() -> pd.DataFrame:
         parts = []
         with bar(len(exams), "exam") as shown:
             for case, exam in exams.items():
-                parts.append(read(_exam(rows, exam, repeats)).assign(case=case))
+                parts.append(read(one(exam)).assign(case=case))
                 shown.update()
         return pd.concat(parts, ignore_index=True)
 
-    settings = {"exams": {case: list(exam) for case, exam in exams.items()}, "repeats": repeats}
+    every = {"exams": {case: list(exam) for case, exam in exams.items()}, **settings}
     names = sorted({name for exam in exams.values() for name in _names(exam)})
-    return _kept("sharing-scores", settings, [rows[name] for name in names], make)
+    return _kept(kind, every, [rows[name] for name in names], make)
 
 
 def _exam(rows: Mapping[str, pd.DataFrame], exam: Exam, repeats: int) -> Path:
@@ -82,25 +98,6 @@ def _exam(rows: Mapping[str, pd.DataFrame], exam: Exam, repeats: int) -> Path:
 
     settings = {"exam": list(exam), "repeats": repeats}
     return _kept("sharing-exam", settings, [rows[name] for name in _names(exam)], make)
-
-
-def left_out(rows: Mapping[str, pd.DataFrame], exams: Mapping[str, Exam]) -> Path:
-    """Return the record of `buffers.leave_out` for several exams; the column ``case`` has their names.
-
-    Of an exam, the share for training is not used: it is all conditions but one.
-    """
-
-    def make() -> pd.DataFrame:
-        parts = []
-        with bar(len(exams), "exam") as shown:
-            for case, exam in exams.items():
-                parts.append(read(_left_out(rows, exam)).assign(case=case))
-                shown.update()
-        return pd.concat(parts, ignore_index=True)
-
-    settings = {"exams": {case: [*exam] for case, exam in exams.items()}}
-    names = sorted({name for exam in exams.values() for name in _names(exam)})
-    return _kept("sharing-left-out", settings, [rows[name] for name in names], make)
 
 
 def _left_out(rows: Mapping[str, pd.DataFrame], exam: Exam) -> Path:

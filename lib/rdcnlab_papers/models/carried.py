@@ -3,7 +3,8 @@
 
 Three are networks: one reads logarithms of the settings, one what `physics` says of them, and one the same without rate
 and RTT, whose new values it need not extend to. The fourth is the fluid model, corrected by trees that do not know rate
-and RTT either. They were chosen with whole conditions held out, on the first settings only (`tab2.SEEN`).
+and RTT either. They were chosen with whole conditions held out, on settings that the score leaves out: those in
+``several`` that are not in ``later``, see `rdcnlab_papers.vargas.tab2.Tab2.cases`.
 """
 
 from __future__ import annotations
@@ -15,15 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.neural_network import MLPRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from rdcnlab_papers.analysis.sharing import OUTCOMES, SETTINGS
 from rdcnlab_papers.models.corrected import Corrected
 from rdcnlab_papers.models.physics import physics
+from rdcnlab_papers.models.scaled import network, scaled
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,11 +61,6 @@ class Mean(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
 
 def carried(outcomes: Sequence[str] = OUTCOMES) -> Mean:
     """Return the untrained model."""
-
-    def network(features: Any) -> TransformedTargetRegressor:
-        layers = MLPRegressor(hidden_layer_sizes=(16, 16), solver="lbfgs", alpha=1.0, max_iter=2000, random_state=0)
-        steps = make_pipeline(FunctionTransformer(features), StandardScaler(), layers)
-        return TransformedTargetRegressor(steps, transformer=StandardScaler())
-
+    networks = [scaled(network(16, 1.0), features) for features in (logs, physics, everywhere)]
     trees = Corrected(ExtraTreesRegressor(300, random_state=0), tuple(outcomes), everywhere)
-    return Mean([network(logs), network(physics), network(everywhere), trees])
+    return Mean([*networks, trees])

@@ -43,12 +43,10 @@ def judge(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measure
     scores, grouped = held_out.runs, held_out.scenarios
     table, mean = fct.by_table(data), fct.by_table(data, ())
     harder = "folds of whole scenarios:"
-    possible = f"explainable: {fct.explainable(data):.4f}"
+    of_table = f"{table.r2:.4f}; explainable: {fct.explainable(data):.4f}"
     target = data[fct.TARGET]
     measured = {
-        "r2": Measured.one(
-            scores.r2, f"{_also(f'{harder} {grouped.r2:.3f}' if grouped else '', f'{table.r2:.4f}')}; {possible}"
-        ),
+        "r2": Measured.one(scores.r2, _also(f"{harder} {grouped.r2:.3f}" if grouped else "", of_table)),
         "mse": Measured.one(
             scores.mse,
             _also(

@@ -18,9 +18,9 @@ from rdcnlab_papers.analysis import sharing
 from rdcnlab_papers.analysis.measured import Measured
 from rdcnlab_papers.items.causes import Cause
 from rdcnlab_papers.models import buffers_records, gaussian
-from rdcnlab_papers.models.buffers_records import Exam
 from rdcnlab_papers.vargas import conditions
 from rdcnlab_papers.vargas.dataset import Dataset, is_single, of_table
+from rdcnlab_papers.vargas.exams import COUNTED, EVERY, HELD_OUT, KERAS, KINDS, MORE, READINGS, ROWS, claim_of, in_words
 from rdcnlab_papers.vargas.space import first_settings, setting_of
 
 if TYPE_CHECKING:
@@ -29,62 +29,14 @@ if TYPE_CHECKING:
 #: Settings by profile, as in `Dataset`: those of the quick profile take minutes.
 _LEAST_TRAIN, _SPLITS = 4, {"quick": 5, "paper": 20}
 _COLUMNS = ["model", "train", "r2", "case"]
-#: Share of the settings of several conditions for training, as in Table 2.
-FIVE = 0.05
-#: Number of settings of a single condition for training, if 1 % is of those that the paper has under one of nine.
-OF_ONE = 11
-#: Number of settings that the paper trains on, of its 10 000 (Sec. 7.2.3). Our data set has fewer settings.
-AS_MANY = 400
-#: 1 % of all settings of the paper.
-OF_ALL = 100
 #: The first settings under several conditions were known when features, kernel and kinds of better models were chosen.
 #: These models are scored on later settings only.
 SEEN = 190
-_SUFFIX = "-as-many"
-#: Claims of the paper that are judged with as many settings as it trained on, by case: the case that counts. Shares are
-#: of its 10 000 settings (Sec. 7.2.3); of shallow models under one condition it names no drops (Sec. 7.2.4).
-COUNTED = {
-    "shallow-single": "shallow-single-of-all-no-drops",
-    "deep-single": "deep-single-of-all",
-    **{name: name + _SUFFIX for name in ("shallow-several-no-drops", "deep-several", "deep-several-no-drops")},
-}
 #: Our goals for models whose claims of the paper are lower.
 GOALS = ("deep-several", "deep-several-no-drops")
 #: Fewest rows to score on.
 _LEAST_SCORED = 20
-#: Rows of Table 2 by case.
-ROWS = {
-    "shallow-single": Exam("shallow", "single", OF_ONE, sharing.OUTCOMES),
-    "shallow-several-no-drops": Exam("shallow", "several", FIVE, sharing.NO_DROPS),
-    "deep-single": Exam("deep", "single", OF_ONE, sharing.OUTCOMES),
-    "deep-several": Exam("deep", "several", FIVE, sharing.OUTCOMES),
-    "deep-several-no-drops": Exam("deep", "several", FIVE, sharing.NO_DROPS),
-}
-#: Beyond the table. Sec. 7.2.4 says of shallow models under one condition what they do for share and occupancy only.
-MORE = {
-    "shallow-single-no-drops": Exam("shallow", "single", OF_ONE, sharing.NO_DROPS),
-    "fluid-single": Exam("fluid", "single", OF_ONE, sharing.OUTCOMES),
-    "fluid-single-no-drops": Exam("fluid", "single", OF_ONE, sharing.NO_DROPS),
-    "fluid-several": Exam("fluid", "several", FIVE, sharing.OUTCOMES),
-    "fluid-several-no-drops": Exam("fluid", "several", FIVE, sharing.NO_DROPS),
-    "better-single": Exam("better", "single", OF_ONE, sharing.OUTCOMES),
-    "better-several": Exam("better", "several", FIVE, sharing.OUTCOMES, "later"),
-    "better-several-no-drops": Exam("better", "several", FIVE, sharing.NO_DROPS, "later"),
-    "shallow-several-no-drops-as-many": Exam("shallow", "several", AS_MANY, sharing.NO_DROPS),
-    "deep-several-as-many": Exam("deep", "several", AS_MANY, sharing.OUTCOMES),
-    "deep-several-no-drops-as-many": Exam("deep", "several", AS_MANY, sharing.NO_DROPS),
-    "better-several-as-many": Exam("better", "several", AS_MANY, sharing.OUTCOMES, "later"),
-    "better-several-no-drops-as-many": Exam("better", "several", AS_MANY, sharing.NO_DROPS, "later"),
-}
-#: Readings of the table: 1 % of all settings of the paper, drops or none, and a shallow model that is a linear one.
-READINGS = {
-    "linear-several-no-drops-as-many": Exam("linear", "several", AS_MANY, sharing.NO_DROPS),
-    "shallow-single-of-all": Exam("shallow", "single", OF_ALL, sharing.OUTCOMES),
-    "shallow-single-of-all-no-drops": Exam("shallow", "single", OF_ALL, sharing.NO_DROPS),
-    "deep-single-of-all": Exam("deep", "single", OF_ALL, sharing.OUTCOMES),
-}
 _ERRORS = [f"{kind} {name}" for kind in ("mae", "rmse") for name in sharing.OCCUPANCIES]
-KERAS = {"keras-several": Exam("keras", "several", FIVE, sharing.OUTCOMES)}
 
 
 class Tab2(Dataset):
@@ -172,10 +124,10 @@ class Tab2(Dataset):
             trained_on = "no" if case.startswith("fluid") else int(part["train"].iloc[0])
             note = f"{trained_on} settings for training; {', '.join(part['model'].unique())}"
             r2 = Measured.one(buffers_records.spread(part, "r2"), note)
-            measured[_claim(case)] = r2
+            measured[claim_of(case)] = r2
             if case in GOALS:
                 measured[f"goal-{case}"] = r2
-        for suffix, claim in (("", "occupancy-errors was"), (_SUFFIX, "occupancy-errors")):
+        for suffix, claim in (("", "occupancy-errors was"), ("-as-many", "occupancy-errors")):
             errors = _spreads(scores, f"deep-several{suffix}", _ERRORS)
             if errors.cases:
                 measured[claim] = errors
@@ -229,16 +181,18 @@ class Tab2(Dataset):
         scores = self.scores(runs)
         known = [name for name in (*ROWS, *MORE, *READINGS, *KERAS) if name in set(scores["case"])]
         # rows that differ in one thing only are below each other
-        names = sorted(known, key=lambda name: [*_KINDS].index(_exam(name).kind))
+        names = sorted(known, key=lambda name: [*KINDS].index(EVERY[name].kind))
         if "left out" in records:
             left_out = buffers_records.read(records["left out"])
-            scores = pd.concat([scores, left_out.assign(case=_HELD_OUT + left_out["case"])], ignore_index=True)
-            names += [_HELD_OUT + case for case in conditions.LEFT_OUT]
+            scores = pd.concat(
+                [scores, conditions.drawn(left_out).assign(case=HELD_OUT + left_out["case"])], ignore_index=True
+            )
+            names += [HELD_OUT + case for case in conditions.LEFT_OUT]
         color, lowest = "#333333", -0.5
         below = int((scores["r2"] < lowest).sum())
         with figures.single(8.4, 1.2 + 0.26 * len(names)) as (figure, ax):
             if below:
-                figures.note(figure, f"Drawn at {lowest:g}: R2 below it, of {below} of the dots.")
+                figures.note(figure, f"Drawn at {lowest:g}: dots that are lower ({below}).")
             for index, name in enumerate(names):
                 r2 = scores.loc[scores["case"] == name, "r2"]
                 first = index == 0
@@ -261,7 +215,7 @@ class Tab2(Dataset):
                         markersize=5,
                         label=words,
                     )
-            ax.set_yticks(range(len(names)), [_words(name) for name in names])
+            ax.set_yticks(range(len(names)), [in_words(name) for name in names])
             ax.invert_yaxis()
             ax.set(xlabel="R2 on other settings", xlim=(min(0.0, scores["r2"].clip(lower=lowest).min()) - 0.05, 1.05))
         return figure
@@ -271,7 +225,7 @@ class Tab2(Dataset):
         for claim in self.claims.claims:
             kind, _, name = claim.id.partition("-")
             if claim.id in conditions.GOALS:
-                kind, name = "r2", _HELD_OUT + conditions.GOALS[claim.id]
+                kind, name = "r2", HELD_OUT + conditions.GOALS[claim.id]
             elif kind == "r2":
                 name = COUNTED.get(name, name)
             if kind in ("r2", "goal") and name in names:
@@ -289,42 +243,7 @@ class Tab2(Dataset):
         return [gaussian.train(rows)] if len(rows) >= gaussian.LEAST_ROWS else []
 
 
-def _claim(case: str) -> str:
-    """Return the name of the measurement of a row of the table.
-
-    The paper's claims are judged with as many settings for training as the paper has. Before, they were judged with a
-    share of ours, which are fewer, or of those under one condition.
-    """
-    if case in COUNTED:
-        return f"r2-{case} was"
-    return f"r2-{next((claim for claim, counted in COUNTED.items() if counted == case), case)}"
-
-
 def _spreads(scores: pd.DataFrame, case: str, columns: list[str]) -> Measured:
     """Measure some scores of a row of the table; nothing if it has none."""
     part = scores[scores["case"] == case]
     return Measured({name: buffers_records.spread(part, name) for name in columns} if len(part) else {})
-
-
-#: Kinds of models in words.
-_KINDS = {
-    "shallow": "shallow model", "linear": "linear model", "deep": "deep model", "fluid": "fluid model, not trained",
-    "better": "our better model", "carried": "our model for new conditions", "keras": "deep model of Keras",
-}  # fmt: skip
-_HELD_OUT = "held out: "
-
-
-def _exam(case: str) -> Exam:
-    held_out = {_HELD_OUT + name: exam for name, exam in conditions.LEFT_OUT.items()}
-    return {**ROWS, **MORE, **READINGS, **KERAS, **held_out}[case]
-
-
-def _words(case: str) -> str:
-    """Return a row of the table in words: the model, what it was trained on, and what its score is of."""
-    exam = _exam(case)
-    condition = "one condition" if exam.rows == "single" else "nine conditions"
-    if case.startswith(_HELD_OUT):
-        condition = "a condition held out"
-    amount = f"{exam.train:g} settings" if exam.train > 1 else f"{100 * exam.train:g} % of the settings"
-    trained = condition if exam.kind == "fluid" or case.startswith(_HELD_OUT) else f"{amount} of {condition}"
-    return f"{_KINDS[exam.kind]}: {trained}" + (", without drops" if exam.outcomes == sharing.NO_DROPS else "")

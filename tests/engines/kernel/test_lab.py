@@ -66,8 +66,46 @@ def test_a_network_needs_no_flow(network: Path) -> None:
     assert "s1" in dir(lab)
 
 
+def test_what_was_typed_is_a_file_whatever_the_network_is(tmp_path: Path) -> None:
+    """A link of a network by name, a link that goes down after the first limit, programs of a file for many hosts."""
+    lab = Lab("aykurt")
+    lab.path("s1", "green")
+    lab.at("120 s")
+    lab.link("green", up=False)
+    lab.at("+1 s")
+    lab.link("green", up=True)
+    lab.link("blue", up=False)
+    lab.do("s1", "sleep 1 &")
+    spans = {link.name: link.down for link in lab.scenario.network.links}
+    assert spans == {"green": ((120 * 10**9, 121 * 10**9),), "blue": ((121 * 10**9, 181 * 10**9),)}
+    assert Scenario.load(lab.save(tmp_path / "a.yaml")) == lab.scenario
+    assert Scenario.load(lab.save(tmp_path / "a.yaml")) == lab.scenario
+    many = {"network": {"fabric": "leaf-spine", "leaves": 2, "spines": 2, "hosts": 2}}
+    there = Lab({**many, "programs": [{"host": "h[1-3]", "run": "true"}]})
+    assert there.do("h4", "sleep 1 &").text == "[h4]\n"
+    assert there.do("h1", "sleep 1 &").text == "[h1.2]\n"
+    assert there.jobs() == ["h4", "h1.2"]
+    assert len(Lab(many).hosts) == 4
+
+
+def test_a_file_that_is_wrong_has_its_line(network: Path) -> None:
+    network.write_text(network.read_text().replace("100 Mb/s", "100 Mb"))
+    with pytest.raises(InputError, match=r"net.yaml, line \d+: network.links.l1.rate"):
+        Lab(network)
+
+
+def test_nothing_is_overwritten_that_the_lab_has_not_written(network: Path) -> None:
+    lab, before = Lab(network), network.read_text()
+    with pytest.raises(InputError, match="a new file"):
+        lab.save(network)
+    with pytest.raises(InputError, match="can be written"):
+        lab.save(network / "a.yaml")
+    assert network.read_text() == before
+
+
 def test_mistakes_name_what_is_possible_and_change_nothing(network: Path) -> None:
     lab = Lab(network)
+    lab.do("r1", "sleep 1 &")
     lab.at("2 s")
     before = lab.scenario
     for wrong, words in (
@@ -77,7 +115,8 @@ def test_mistakes_name_what_is_possible_and_change_nothing(network: Path) -> Non
         (lambda: lab.at("1 s"), "not before now, 2 s"),
         (lambda: lab.at("soon"), "a time with a unit"),
         (lambda: lab.wait("s1.2"), "no job 's1.2'"),
-        (lambda: lab.path("s1", "green"), "green"),
+        (lambda: lab.path("s1", "green"), "there is no link or switch 'green'"),
+        (lambda: lab.path("r1", "l1"), "programs of r1 ran already"),
         (lambda: lab.do("s1", "\x07"), "command line"),
     ):
         with pytest.raises(InputError, match=words):
@@ -105,7 +144,7 @@ def test_what_is_typed_is_a_scenario_that_gives_the_same_bytes(
     # 100 Mb/s for 2 s, less opening and start of TCP, and what its buffer takes
     assert 20e6 < int(sent.text) < 27e6
     assert sent.status == 0
-    assert lab.seconds == pytest.approx(3, abs=0.05)
+    assert float(lab.now.removesuffix(" s")) == pytest.approx(3, abs=0.05)
     saved = Scenario.load(lab.save(network.parent / "saved.yaml"))
     assert saved == lab.scenario
     (again,) = campaign([saved], store=store, progress=False)
@@ -113,6 +152,21 @@ def test_what_is_typed_is_a_scenario_that_gives_the_same_bytes(
     text = sent.text
     lab.undo()
     assert (lab.now, lab.s1("python3 talk.py r1 2").text) == ("1 s", text)
+
+
+def test_earlier_lines_that_print_something_else_are_named(kernel: build.Kernel, network: Path, store: Store) -> None:
+    """A program's random numbers depend on the programs that start with it; the time of day does not."""
+    lab = Lab(network, store=store)
+    lab.r1("date +%s.%N")
+    lab.r1("head -c 4 /dev/urandom")
+    draws = [lab.run.printed("r1.2")]
+    for _ in range(3):
+        line = lab.s1("true")
+        draws.append(lab.run.printed("r1.2"))
+        assert line.changed == (() if draws[-2] == draws[-1] else ("r1.2",))
+    assert len(set(draws)) > 1
+    lab.undo()
+    assert lab.run.printed("r1.2") == draws[-2]
 
 
 def test_a_window_falls_when_a_link_breaks(kernel: build.Kernel, network: Path, store: Store) -> None:

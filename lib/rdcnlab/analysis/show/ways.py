@@ -13,6 +13,7 @@ from rdcnlab.scenario import BYPASS, DARK, Flow, Scenario, Schedule, preset, pre
 from rdcnlab.scenario.fabrics import FABRICS
 from rdcnlab.scenario.forwarding import route_of, route_of_schedule, timetable
 from rdcnlab.scenario.network import ONLY_SWITCH
+from rdcnlab.scenario.presets import known_networks
 from rdcnlab.scenario.routes import NoWay, Route, Timetable
 
 #: Target of a slot at the receiver's switch.
@@ -116,7 +117,7 @@ class Shown:
         if name in presets():
             routes = preset(name).routes
         elif name not in FABRICS:
-            raise InputError.unknown("network", name, [*presets(), *FABRICS], "network")
+            raise InputError.unknown("network", name, known_networks(), "network")
         flows = [{"name": flow_name, "size": 1, **fields} for flow_name, fields in routes.items() if "path" in fields]
         if flows:
             return cls.of(Scenario.from_dict({"network": name, "flows": flows}))

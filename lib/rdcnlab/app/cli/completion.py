@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rdcnlab.scenario.fabrics import FABRICS
-from rdcnlab.scenario.presets import presets
+from rdcnlab.scenario.presets import known_networks
 
 
 def scenarios(incomplete: str) -> list[str]:
@@ -19,5 +18,5 @@ def scenarios(incomplete: str) -> list[str]:
 
 def networks(incomplete: str) -> list[str]:
     """Return networks, and files of scenarios."""
-    names = sorted({*presets(), *FABRICS})
+    names = sorted(known_networks())
     return [name for name in names if name.startswith(incomplete)] + scenarios(incomplete)

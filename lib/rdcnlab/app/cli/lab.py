@@ -15,12 +15,13 @@ import typer
 from rdcnlab.app.cli import completion
 from rdcnlab.app.cli.picture import check
 from rdcnlab.app.cli.plot import FORMATS, written
-from rdcnlab.app.cli.tools import show
+from rdcnlab.app.cli.tools import plain, show
 from rdcnlab.fields.errors import InputError, RdcnlabError
 from rdcnlab.fields.units import DURATION, RATE
 
 if TYPE_CHECKING:
     from rdcnlab.runs.lab import Lab
+    from rdcnlab.runs.printed import Printed
 
 HELP = """\
   HOST COMMAND       run a program in a host: s1 ping -c 3 r1
@@ -98,25 +99,25 @@ def obey(lab: Lab, line: str) -> int:
         return 0
     first, rest = words[0], words[1].strip() if len(words) > 1 else ""
     if first in lab.hosts and rest:
-        return _answered(lab, lambda: lab.do(first, rest))
+        return _answered(lab, lab.do(first, rest))
     if first not in _ACTIONS:
         raise InputError.unknown("line", first, [*lab.hosts, *_COMMANDS], "host or command")
     return _ACTIONS[first](lab, rest) or 0
 
 
-def _answered(lab: Lab, ask: Callable[[], object]) -> int:
-    from rdcnlab.runs.lab import Answer
-
-    answer = ask()
-    assert isinstance(answer, Answer)
-    # what a program prints must not move the cursor of a terminal
-    text = "".join(sign if sign.isprintable() or sign in "\t\n" else "?" for sign in answer.text)
+def _answered(lab: Lab, answer: Printed) -> int:
+    """Print what programs printed, and return the exit status."""
+    text = plain(answer.text)
     typer.echo(text, nl=bool(text) and not text.endswith("\n"))
-    if answer.status is None:
+    if answer.changed:
+        # programs share one generator of random numbers
+        names = ", ".join(answer.changed)
         typer.echo(
-            f"rdcnlab: it had not ended at {lab.now} and was ended; --patience sets for how long a line may run",
-            err=True,
+            f"rdcnlab: with this line {names} printed something else than before, or ended later or sooner", err=True
         )
+    if answer.status is None:
+        words = "--patience sets for how long a line may run"
+        typer.echo(f"rdcnlab: it had not ended at {lab.now}, and was ended; {words}", err=True)
         return 1
     return answer.status
 
@@ -187,7 +188,7 @@ def _tcp(lab: Lab, rest: str) -> None:
 
 def _plot(lab: Lab, rest: str) -> None:
     path = Path(rest or "lab.png")
-    check(path, force=True, formats=FORMATS)
+    check(path, force=False, formats=FORMATS)
     for drawn in written(lab.run.plot(), path, cite=None):
         typer.echo(drawn)
 
@@ -214,7 +215,7 @@ _ACTIONS: dict[str, Callable[[Lab, str], int | None]] = {
     "show": _show,
     "tcp": _tcp,
     "undo": lambda lab, rest: lab.undo(),  # noqa: ARG005
-    "wait": lambda lab, rest: _answered(lab, lambda: lab.wait(*rest.split())),
+    "wait": lambda lab, rest: _answered(lab, lab.wait(*rest.split())),
 }
 
 

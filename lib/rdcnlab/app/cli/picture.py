@@ -17,9 +17,9 @@ from rdcnlab.app.cli.tools import say_loads, show
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.files import is_file, is_there
 from rdcnlab.fields.units import DURATION
-from rdcnlab.scenario import Scenario, presets
+from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.cautions import cautions
-from rdcnlab.scenario.fabrics import FABRICS
+from rdcnlab.scenario.presets import known_networks
 
 #: Formats of pictures: the allowed suffixes of file names.
 FORMATS = ("png", "svg", "pdf")
@@ -69,7 +69,7 @@ def load(name: str) -> Shown:
     InputError
         There is no such file and no such network.
     """
-    networks = [*presets(), *FABRICS]
+    networks = known_networks()
     if not is_file(name) and name in networks:
         return Shown.preset(name)
     if not is_there(name) and Path(name).name == name and not Path(name).suffix:

@@ -13,7 +13,7 @@ import typer
 from rdcnlab.app.cli.chart import MOST, print_chart
 from rdcnlab.app.cli.picture import check as check_picture
 from rdcnlab.app.cli.picture import save
-from rdcnlab.app.cli.tools import OUT, Force, Json, say, say_loads, show
+from rdcnlab.app.cli.tools import OUT, Force, Json, plain, say, say_loads, show
 from rdcnlab.app.run_names import HELP, PRINTED, find, find_seeds
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.files import is_file
@@ -199,8 +199,7 @@ def _print_output(run: Run, program: str, *, errors: bool) -> None:
     if left_out > 1:
         lines = [*lines[:_HEAD], f"... ({left_out} lines)", *lines[-_TAIL:]]
     for line in lines:
-        # what a program prints must not move the cursor of a terminal
-        typer.echo("  " + "".join(sign if sign.isprintable() or sign == "\t" else "?" for sign in line))
+        typer.echo(f"  {plain(line)}")
 
 
 def summarise(runs: Runs) -> None:

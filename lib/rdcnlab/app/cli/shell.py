@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from rdcnlab.app.cli import completion
+from rdcnlab.app.cli.tools import plain
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import Scenario
@@ -44,10 +45,10 @@ def shell(
             answers = look(loaded, host, at_ns, command)
         except LimitReachedError as error:
             for answer in error.answers:
-                typer.echo(answer.text, nl=False)
+                typer.echo(plain(answer.text), nl=False)
             raise
         for answer in answers:
-            typer.echo(answer.text, nl=False)
+            typer.echo(plain(answer.text), nl=False)
             status = status or answer.status
         raise typer.Exit(status)
     last = 0
@@ -55,7 +56,7 @@ def shell(
     def ask(moment: Moment) -> str | None:
         nonlocal last
         last = moment.status
-        typer.echo(moment.text, nl=bool(moment.text) and not moment.text.endswith("\n"))
+        typer.echo(plain(moment.text), nl=bool(moment.text) and not moment.text.endswith("\n"))
         line = _typed(prompt(host, moment))
         return None if line is None or line.strip() == "exit" else line
 

@@ -55,6 +55,11 @@ def say(message: str) -> None:
     typer.echo(message)
 
 
+def plain(text: str) -> str:
+    """Return what a program printed, without what would move a terminal's cursor or change its colours."""
+    return "".join(sign if sign.isprintable() or sign in "\t\n" else "?" for sign in text)
+
+
 def say_loads(scenario: Scenario) -> None:
     """Print what each workload offers beside the load that it states."""
     for load in scenario.loads():

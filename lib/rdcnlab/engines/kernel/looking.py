@@ -19,7 +19,7 @@ from rdcnlab.engines.network import Network, compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.fields.phrases import unknown
-from rdcnlab.fields.units import DURATION
+from rdcnlab.fields.units import DURATION, in_seconds
 from rdcnlab.scenario import Scenario
 
 #: Wall clock for which a person may look around, in s.
@@ -67,8 +67,7 @@ def prompt(host: str, moment: Moment) -> str:
     >>> prompt("h9", Moment("", 0, 1_000_030_000))
     'h9 at 1.00003 s> '
     """
-    seconds = f"{moment.now_ns / 1e9:.9f}".rstrip("0").rstrip(".")
-    return f"{host} at {seconds} s> "
+    return f"{host} at {in_seconds(moment.now_ns)}> "
 
 
 def look(scenario: Scenario, host: str, at_ns: int, commands: Sequence[str]) -> list[Answer]:
