@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import sys
 import time
@@ -167,6 +168,25 @@ def test_earlier_lines_that_print_something_else_are_named(kernel: build.Kernel,
     assert len(set(draws)) > 1
     lab.undo()
     assert lab.run.printed("r1.2") == draws[-2]
+
+
+def test_a_run_shows_what_programs_print_and_captures_without_an_edit(kernel: build.Kernel, network: Path) -> None:
+    """Of long output the ends are shown, and nothing of it moves the cursor."""
+    lines = "seq 20", r"printf '\033[31mred\n'", "sh -c 'echo wrong >&2; exit 3'"
+    programs = [{"host": "s1", "run": line} for line in lines]
+    path = network.parent / "printing.yaml"
+    path.write_text(yaml.safe_dump({"network": NETWORK, "programs": programs}))
+    done = CliRunner().invoke(app, ["run", str(path), "--capture", "s1"])
+    assert done.exit_code == 0
+    for words in ("  6\n  ... (8 lines)\n  15\n", "  ?[31mred\n", "s1.3 printed to standard error:\n  wrong\n"):
+        assert words in done.stdout
+    captured = Path(re.findall(r"to open in Wireshark: (.*)", done.stdout)[0])
+    # a capture without a packet has its header and its interface
+    assert captured.read_bytes()[:4] == bytes.fromhex("0a0d0d0a")
+    (run,) = [run for run in Store() if run.scenario.probes.capture and run.scenario.programs]
+    assert run.programs["stdout"].tolist()[1:] == ["\033[31mred\n", ""]
+    refused = CliRunner().invoke(app, ["run", str(path), "--capture", "x9"])
+    assert "no host 'x9'" in str(refused.exception)
 
 
 def test_a_window_falls_when_a_link_breaks(kernel: build.Kernel, network: Path, store: Store) -> None:
