@@ -47,8 +47,9 @@ print(sent)
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> Path:
-    """A file with a network, and a program beside it."""
+def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file with a network, and a program beside it; commands store runs there, too."""
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
     path = tmp_path / "net.yaml"
     path.write_text(yaml.safe_dump({"network": NETWORK}))
     (tmp_path / "talk.py").write_text(TALK)
