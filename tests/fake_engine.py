@@ -66,9 +66,11 @@ class FakeEngine(Engine):
         if mark:
             with (Path(mark) / "made").open("a") as made:
                 made.write(f"{scenario.seed} {core}\n")
-        files = {f"programs/{program.name}.out": directory / f"{program.name}.out" for program in scenario.programs}
-        for path in files.values():
-            path.write_text("0.000 10.086\n0.060 10.086\n")
+        files = {}
+        for program in scenario.programs:
+            for ending, text in (("out", "0.000 10.086\n0.060 10.086\n"), ("err", "")):
+                path = files[f"programs/{program.name}.{ending}"] = directory / f"{program.name}.{ending}"
+                path.write_text(text)
         return Outcome(tables(scenario), {"core": core}, files)
 
 

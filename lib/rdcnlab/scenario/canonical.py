@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 from typing import TYPE_CHECKING, Any
@@ -61,8 +62,8 @@ class Canonical(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scenario as canonical plain data: every field, with integers in base units."""
-        data: dict[str, Any] = self.model_dump(mode="json")
-        return data
+        # not by pydantic, which makes an error of Ctrl-C while it writes
+        return copy.deepcopy(self.canonical)
 
     def json(self) -> str:  # type: ignore[override]
         """Return the canonical JSON: one line, sorted keys."""

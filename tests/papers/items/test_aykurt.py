@@ -28,6 +28,7 @@ SMALL: dict[str, dict[str, object]] = {
     "nights": {"days_us": [4100, 9100], "seeds": 1},
     "offloads": {"cc": ["reno"], "periods_ms": [10, 100], "seeds": 1},
     "discards": {"buffers_kB": [1000, 2750], "without_kB": [2750], "periods_ms": [50], "seeds": 1},
+    "moderation": {"rtts_us": [42, 170], "waits_us": [100, 150], "seeds": 1},
     "tab3": {"beyond": [], "cc": ["cubic", "bbr", "reno"], "periods_ms": [50], "epochs": 1},
     **{name: {"seeds": 1} for name in ("fig6a", "fig6b", "fig7", "fig10", "fig11", "fig13", "fig14")},
 }
