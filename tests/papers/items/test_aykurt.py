@@ -16,7 +16,6 @@ from rdcnlab_papers.aykurt.tab1 import AXES, OTHERS, ask, refuses
 from rdcnlab_papers.aykurt.tab2 import volumes
 from rdcnlab_papers.items.item import Item
 from tests.papers.items.shared import judged
-from tests.test_documents import ROOT, assert_says, in_one_line
 
 SMALL: dict[str, dict[str, object]] = {
     "tab1": {},
@@ -193,19 +192,6 @@ def test_select() -> None:
     for wrong in ("paris", "aykurt/fig99"):
         with pytest.raises(InputError, match="aykurt"):
             select([wrong])
-
-
-def test_the_document_has_the_times_of_all_stacks() -> None:
-    item = aykurt.offloads(profile="paper")
-    runs = item.stored_runs()
-    assert runs is not None
-    text = in_one_line(ROOT / "docs" / "offloads.md")
-    shortest = item.times(runs).query("day_ms == day_ms.min()")
-    for stack, rows in shortest.groupby("stack"):
-        seconds, timeouts = (rows.groupby("cc")[column] for column in ("fct_s", "timeouts"))
-        parts = zip(seconds.mean(), seconds.min(), seconds.max(), timeouts.mean(), strict=True)
-        cells = " | ".join(["# (# to #); #"] * seconds.ngroups)
-        assert_says(text, f"| {stack} | {cells} |", *(value for part in parts for value in part))
 
 
 @pytest.mark.usefixtures("fake_engine")

@@ -49,6 +49,32 @@ def test_the_page_on_cards_that_wait() -> None:
 
 
 @pytest.mark.slow
+def test_the_page_on_offloads() -> None:
+    item = aykurt.offloads(profile="paper")
+    runs = item.stored_runs()
+    assert runs is not None
+    assert len(runs) == 234
+    text, rows, measured = in_one_line(FINDINGS / "offloads.md"), item.times(runs), item.measure(runs)
+    of_stacks, of_days = text.replace("**", "").split("## Over the paper's days")
+    for (day, stack), of_stack in rows.groupby(["day_ms", "stack"]):
+        seconds, timeouts = (of_stack.groupby("cc")[column] for column in ("fct_s", "timeouts"))
+        parts = zip(seconds.mean(), seconds.min(), seconds.max(), timeouts.mean(), strict=True)
+        row = f"{stack} | {' | '.join(['# (# to #); #'] * seconds.ngroups)} |"
+        values = [value for part in parts for value in part]
+        if day == rows["day_ms"].min():
+            assert_says(of_stacks, f"| {row}", *values)
+        if stack in ("as Linux 4.15", "as Linux 4.15, TSO"):
+            assert_says(of_days, f"| {day:g} ms | {row}", *values)
+    costs = [number for cc in ("cubic", "reno", "westwood") for number in numbers(measured["timeouts-cost"], cc)]
+    assert_says(text, "(CUBIC #, # to #; Reno #, # to #; Westwood #, # to #)", *costs)
+    assert_says(text, "CUBIC's factor is # (# to #) where two", *numbers(measured["tso-costs"], "cubic"))
+    longest = {day: of_day.groupby("cc")["prolongation_s"].max() for day, of_day in
+               rows[rows["stack"] == "as Linux 4.15, TSO"].groupby("day_ms")}  # fmt: skip
+    assert_says(text, "are # s (CUBIC), # s (Reno) and # s (Westwood) at 9 ms", *longest[9.0])
+    assert_says(text, "and # to # s at 90 ms", *sorted(longest[90.0])[::2])
+
+
+@pytest.mark.slow
 def test_the_page_on_how_models_are_evaluated() -> None:
     text = in_one_line(FINDINGS / "evaluation.md")
     runs = aykurt.fig15(profile="paper").stored_runs()
