@@ -33,15 +33,15 @@ from rdcnlab_papers.items.item import Item
 from rdcnlab_papers.items.judged import Rows
 from rdcnlab_papers.items.verdicts import Verdict
 
-#: The papers and the comparison are between these lines of the README, the figures between these two of their document,
-#: the score between these two of the appendix.
+#: The papers are between these lines of the README, the figures, the score and the comparison between these two of their
+#: documents.
 _PAPERS = "<!-- papers: written by tools/index -->", "<!-- end of papers -->"
 _COMPARISON = "<!-- comparison: written by tools/index -->", "<!-- end of comparison -->"
 _FIGURES = "<!-- figures: written by tools/index -->", "<!-- end of figures -->"
 _SCORE = "<!-- score: written by tools/index -->", "<!-- end of score -->"
 #: Documents that tell numbers of runs and verdicts.
-SCORED = ("README.md", "docs/figures.md", "docs/artifact-appendix.md")
-#: The item of the README's table of transports on architectures.
+SCORED = ("README.md", "docs/figures.md", "docs/artifact-appendix.md", "docs/architectures.md")
+#: The item of the table of transports on architectures.
 COMPARED = "tdtcp/architectures"
 #: The verdicts, and the numbers behind them.
 SCORES = "data/scores.json"
@@ -93,11 +93,12 @@ def _scored(kinds: list[type[Item]], judge: Judge) -> dict[Path, str]:
     with nothing_local() as store:
         rows = judge(full_names(own()), store)
         hashes = {kind: Hashes.of(kind) for kind in kinds}
-        readme, figures, appendix = (places.tree() / name for name in SCORED)
+        readme, figures, appendix, architectures = (places.tree() / name for name in SCORED)
         tables = {
-            readme: {_PAPERS: overview(hashes, rows, wall_s), _COMPARISON: comparison(store)},
+            readme: {_PAPERS: overview(hashes, rows, wall_s)},
             figures: {_FIGURES: table(hashes, wall_s)},
             appendix: {_SCORE: score(hashes, rows, wall_s)},
+            architectures: {_COMPARISON: comparison(store)},
         }
     texts = {path: _with_tables(path, by_marks) for path, by_marks in tables.items()}
     return {**texts, places.tree() / SCORES: numbers(rows)}
@@ -265,7 +266,7 @@ def overview(hashes_by_item: HashesByItem, rows: Rows, wall_s: Mapping[str, floa
 
 
 def comparison(store: Store) -> str:
-    """Return the README's table of transports on architectures.
+    """Return the table of transports on architectures.
 
     Raises
     ------
@@ -277,7 +278,7 @@ def comparison(store: Store) -> str:
     runs = item.stored_runs(store)
     content = None if runs is None else item.interactive(runs)
     if runs is None or content is None:
-        raise RunError(f"the table of the README needs all runs of {COMPARED}")
+        raise RunError(f"the table of transports needs all runs of {COMPARED}")
     return content.markdown("mean")
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rdcnlab_papers.tdtcp.fig14 import Fig14 as fig14
     from rdcnlab_papers.tdtcp.five import Five as five
     from rdcnlab_papers.tdtcp.inside import Inside as inside
+    from rdcnlab_papers.tdtcp.late import Late as late
     from rdcnlab_papers.tdtcp.networks import Networks as networks
     from rdcnlab_papers.tdtcp.notices import Notices as notices
     from rdcnlab_papers.tdtcp.rankings import Rankings as rankings
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 #: All items, in the order of the paper. Each is imported when it is first asked for.
 __all__ = [  # noqa: RUF022
     "fig2", "fig7a", "fig7b", "fig8a", "fig8b", "fig9", "fig10a", "fig10b", "fig11", "fig13", "fig14", "testbeds",
-    "inside", "networks", "fairness", "architectures", "notices", "slices", "rankings", "five",
+    "inside", "networks", "fairness", "architectures", "notices", "slices", "rankings", "five", "late",
 ]  # fmt: skip
 ITEMS = tuple(__all__)
 

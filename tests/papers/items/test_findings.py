@@ -33,6 +33,8 @@ def test_the_page_on_cards_that_wait() -> None:
     text, measured, rates = in_one_line(FINDINGS / "bbr-behind-cards.md"), item.measure(runs), item.rates(runs)
     assert_says(text, "it has # Gb/s (# to #) until it first meets CUBIC", *numbers(measured["before"]))
     assert_says(text, "and # Gb/s (# to #) after CUBIC has ended", *numbers(measured["after"]))
+    means = (numbers(measured[claim])[0] for claim in ("before", "after"))
+    assert_says(in_one_line(ROOT / "README.md"), "# Gb/s until it meets CUBIC, # Gb/s after CUBIC has gone", *means)
     ends = [float(measured[claim].cases[""]) for claim in ("after-allowed", "after-new")]
     assert_says(text, "or with Linux 6.12, it has # and #.", *ends)
     old = rates[(rates["kernel"] == "as Linux 4.15") & (rates["base_rtt_us"] == 42)]

@@ -56,6 +56,7 @@ ASKED: dict[type[Item], tuple[dict[str, object], int]] = {
     tdtcp.inside: ({"cc": ["cubic"]}, 2),
     tdtcp.networks: ({"counts": [2, 3]}, 4),
     tdtcp.fairness: ({"counts": [0, 8]}, 2),
+    tdtcp.late: ({"rtts_us": [40], "delays_us": [0, 60]}, 16),
 }
 
 
