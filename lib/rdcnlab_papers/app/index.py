@@ -33,8 +33,7 @@ from rdcnlab_papers.items.item import Item
 from rdcnlab_papers.items.judged import Rows
 from rdcnlab_papers.items.verdicts import Verdict
 
-#: The papers are between these lines of the README, the figures, the score and the comparison between these two of their
-#: documents.
+#: The papers are between these lines of the README, and the other tables between these of their documents.
 _PAPERS = "<!-- papers: written by tools/index -->", "<!-- end of papers -->"
 _COMPARISON = "<!-- comparison: written by tools/index -->", "<!-- end of comparison -->"
 _FIGURES = "<!-- figures: written by tools/index -->", "<!-- end of figures -->"

@@ -44,7 +44,10 @@ from rdcnlab.system import entry_points
 from rdcnlab.system.progress import notice
 
 #: Commands in the order in which help lists them: what a newcomer needs first. Those of other packages come after them.
-ORDER = ("doctor", "run", "show", "plot", "runs", "lab", "shell", "export", "verify", "schema", "kernel", "bench")
+ORDER = (
+    "doctor", "run", "show", "plot", "examples", "runs", "lab", "shell", "export", "verify", "schema", "kernel",
+    "bench",
+)  # fmt: skip
 
 
 class Commands(TyperGroup):
@@ -123,6 +126,19 @@ def doctor(
         show_checks(rows)
     if not all(row["ok"] for row in rows if row["needed"]):
         raise typer.Exit(1)
+
+
+@app.command("examples")
+def copy_examples(
+    directory: Annotated[Path, typer.Argument(help="Target directory; it must be empty or new.")] = Path("examples"),
+) -> None:
+    """Copy the examples of the documents, to run and change."""
+    from rdcnlab.app import examples
+
+    copied = examples.copy(directory)
+    show([{"file": str(directory / one.path), "about": one.about} for one in copied], as_json=False)
+    first = next(one for one in copied if one.path.suffix == ".yaml")
+    typer.echo(f"rdcnlab run {directory / first.path}")
 
 
 @app.command()
