@@ -9,12 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
 import pandas as pd
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from rdcnlab.analysis import figures
+from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import FieldError, Frozen, whole
 from rdcnlab.runs.campaign import campaign, lookup
 from rdcnlab.runs.frame import Runs
@@ -24,7 +25,7 @@ from rdcnlab.scenario import Scenario, change_all
 from rdcnlab.scenario.check import input_error
 from rdcnlab.system.extras import require
 from rdcnlab_papers.analysis.measured import Measured
-from rdcnlab_papers.items import claims, made
+from rdcnlab_papers.items import claims, injected, made
 from rdcnlab_papers.items.beside import ItemComparison, compare
 from rdcnlab_papers.items.causes import Cause, Explanation, explain
 from rdcnlab_papers.items.expectation import Expectation
@@ -94,12 +95,16 @@ class Item(Frozen, abc.ABC):
         *_, cls.paper, cls.id = f".{cls.__module__}".split(".")
 
     def __init__(self, **parameters: Any) -> None:
-        if parameters.get("profile") == STORED:
+        injected.check()
+        profile = parameters.get("profile", "quick")
+        if profile not in (possible := (*get_args(Profile), STORED)):
+            raise InputError.unknown("profile", profile, possible)
+        if profile == STORED:
             parameters = {**parameters, "profile": type(self)._stored_profile(parameters)}
         try:
             super().__init__(**parameters)
         except ValidationError as error:
-            raise input_error(error, type(self)) from None
+            raise injected.with_hint(input_error(error, type(self)), parameters) from None
 
     @classmethod
     def _stored_profile(cls, parameters: Mapping[str, Any]) -> Profile:
