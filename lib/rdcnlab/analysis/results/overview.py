@@ -44,14 +44,15 @@ def overview(run: Run, *, span_ms: tuple[float, float] | None = None, sequence: 
     quantities = [_delivered if sequence else _rates, _windows, _queues]
     has = [bool(series.rates), bool(series.windows), bool(series.queues)]
     drawn = [draw for draw, exists in zip(quantities, has, strict=True) if exists]
-    heights = ([ROW * len(rows) + 0.08] if rows else []) + [
+    more = len(series.timetables) - len(rows)
+    heights = ([ROW * (len(rows) + bool(more)) + 0.08] if rows else []) + [
         PANEL * (1.25 if not index else 1) for index in range(len(drawn))
     ]
     with figures.style():
         figure = figures.drawing(WIDTH, sum(heights) + 0.95)
         panels = list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False).ravel())
         if rows:
-            _timetables(panels[0], rows, (begin, end), len(series.timetables) - len(rows))
+            _timetables(panels[0], rows, (begin, end), more)
         for ax, draw in zip(panels[bool(rows) :], drawn, strict=True):
             draw(ax, series, (begin, end))
             _shade(ax, series, end - begin)
@@ -88,7 +89,10 @@ def _title(series: Series) -> str:
 
 
 def _timetables(ax: Axes, rows: Mapping[str, list[Slot]], span: tuple[float, float], more: int) -> None:
-    """Draw one row for each flow or schedule that changes; a bar is the time on one link, in either direction."""
+    """Draw one row for each flow or schedule that changes; a bar is the time on one link, in either direction.
+
+    A row without bars says how many timetables are not drawn.
+    """
     lanes = {
         name: [replace(slot, target=slot.target.partition("@")[0]) for slot in slots] for name, slots in rows.items()
     }
@@ -111,8 +115,8 @@ def _timetables(ax: Axes, rows: Mapping[str, list[Slot]], span: tuple[float, flo
                 ax.text((begin + end) * 500, index, slot.target, ha="center", va="center", fontsize=6, color=ink)
     names = [name if len(name) <= 14 else f"{name[:12]}…" for name in rows]
     if more:
-        names[-1] += f"\n(+{more})"
-    ax.set(ylim=(len(rows) - 0.4, -0.6), yticks=range(len(rows)))
+        names.append(f"and {more} more")
+    ax.set(ylim=(len(names) - 0.4, -0.6), yticks=range(len(names)))
     ax.set_yticklabels(names, fontsize=7)
     ax.tick_params(axis="both", length=0)
     ax.grid(visible=False)
@@ -207,7 +211,7 @@ def _queues(ax: Axes, series: Series, span: tuple[float, float]) -> None:
     used = [link for link in fullest if series.queues[link].max_B.max() > 0.05 * _peak(series)] or fullest[:1]
     dashes = ("-", "--", ":", "-.")
     for link, style in zip(sorted(used), dashes, strict=False):
-        _queue(ax, series, series.queues[link], span, {"color": "#333333", "linestyle": style, "label": link})
+        _queue(ax, series, series.queues[link], span, {"color": "#333333", "linestyle": style, "label": _named(link)})
     limits = {series.limits_B.get(link) for link in used}
     limit = limits.pop() if len(limits) == 1 else None
     if limit is not None and _peak(series) > 0.5 * limit:
@@ -222,6 +226,11 @@ def _queues(ax: Axes, series: Series, span: tuple[float, float]) -> None:
         handlelength=1.5,
         columnspacing=1.0,
     )  # fmt: skip
+
+
+def _named(queue: str) -> str:
+    """Return the name of a queue; `>>` is that of packets that leave by any circuit, which few readers know."""
+    return f"{queue} (any circuit)" if ">>" in queue else queue
 
 
 def _peak(series: Series) -> float:
