@@ -10,7 +10,7 @@ import re
 import pytest
 
 from rdcnlab.analysis.intervals import Estimate
-from rdcnlab_papers import aykurt, vargas
+from rdcnlab_papers import aykurt, tdtcp, vargas
 from rdcnlab_papers.analysis.measured import Measured
 from rdcnlab_papers.models import buffers_records, fct, held_out
 from tests.test_documents import ROOT, assert_says, in_one_line
@@ -74,6 +74,36 @@ def test_the_page_on_offloads() -> None:
                rows[rows["stack"] == "as Linux 4.15, TSO"].groupby("day_ms")}  # fmt: skip
     assert_says(text, "are # s (CUBIC), # s (Reno) and # s (Westwood) at 9 ms", *longest[9.0])
     assert_says(text, "and # to # s at 90 ms", *sorted(longest[90.0])[::2])
+
+
+@pytest.mark.slow
+def test_the_page_on_late_notifications() -> None:
+    late = importlib.import_module("rdcnlab_papers.tdtcp.late")
+    item = tdtcp.late(profile="paper")
+    runs = item.stored_runs()
+    assert runs is not None
+    assert len(runs) == 297
+    text, measured, rows = in_one_line(FINDINGS / "late.md").replace("**", ""), item.measure(runs), item.table(runs)
+    for rtt in item.rtts_us:
+        predicted = sum(case.delay_ns for case in item.steps[f"artefact, RTT {rtt} us"]) / 2e3
+        more = numbers(measured["step"], f"artefact, RTT {rtt} us")
+        assert_says(text, f"| {rtt} us | # us | # (# to #) |", predicted, *more)
+        if f"artefact, RTT {rtt} us" in measured["falls"].cases:
+            fallen = numbers(measured["falls"], f"artefact, RTT {rtt} us")
+            assert_says(text, f"(# to #) | # (# to #) | | {rtt + 10} us", *more[1:], *fallen)
+    moved = numbers(measured["moves-with-night"], "short night, its step")
+    assert_says(text, "at 28.722 us: # (# to #). Where", *moved)
+    former = numbers(measured["not-where-it-was"], "short night, former step")
+    assert_says(text, "nothing is left: # (# to #)", *former)
+    elsewhere = [float(number) for number in measured["no-step"].cases.values()]
+    assert_says(text, "at any of the five instants: # to #", min(elsewhere), max(elsewhere))
+    of_figure = rows[rows["rtt_us"] == 0].groupby(["testbed", "kind", "delay_us"])["gbps"].mean()
+    for bed in ("artefact", "text"):
+        gains = [100 * (of_figure[bed, "tdtcp", delay] / of_figure[bed, "cubic", 0] - 1) for delay in range(0, 70, 10)]
+        assert_says(text, f"| testbed of the {bed} |" + " # |" * 7, *gains)
+    gained = [number for bed in ("artefact", "text") for number in numbers(measured["gain-at-60"], bed)]
+    assert_says(text, "The last column has intervals: # (# to #) and # (# to #).", *gained)
+    assert late.first_held(item.case(item.cases[0])) == 28_722
 
 
 @pytest.mark.slow
