@@ -143,7 +143,7 @@ class Late(Throughput):
             seeds = dict(enumerate(run.scenario.seed for run in case.runs))
             sent = case.runs.rows("flows").groupby("run")["retransmits"].sum().rename(seeds).rename_axis("seed")
             about = known[case.name]
-            fields = {"testbed": about.testbed, "rtt_us": about.rtt_us, "kind": about.kind}
+            fields: dict[str, Any] = {"testbed": about.testbed, "rtt_us": about.rtt_us, "kind": about.kind}
             parts.append(sent.reset_index().assign(case=case.name, delay_us=about.delay_ns / NS_PER_US, **fields))
         return pd.concat(parts).merge(self.goodput_of_runs(runs), on=["case", "seed"])
 
