@@ -99,6 +99,18 @@ def test_the_first_scenario_gives_the_numbers_that_readers_compare_with(document
     assert f"is moved {['ten', 'eleven', 'twelve'][moves - 10]} times" in tutorial.text
 
 
+def test_the_rotornet_of_the_readme(document: Open) -> None:
+    readme = document("README.md")
+    runs = readme.execute(0)["runs"]
+    for split, flow in zip(("slot", "packet", "flow"), runs.flows.itertuples(), strict=True):
+        readme.says(f"| `{split}` | # | # |", flow.fct_s, flow.retransmits)
+    assert [(run.events["event"].str.startswith("drop")).sum() for run in runs] == [0, 0, 0]
+    readme.says("nothing is lost, and CUBIC sends # segments again", runs.flows["retransmits"][1])
+    for run in runs:
+        words = run.limits()["limited_by"][0]
+        assert words in readme.text or words.split("; ")[1] in readme.text
+
+
 def test_an_own_network(document: Open) -> None:
     text = document("docs/tutorial/2-own-network.md")
     rotor = Scenario.load("rotor.yaml")
