@@ -8,6 +8,7 @@ notification that comes after them finds the whole window of the circuit sent in
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import pandas as pd
@@ -74,7 +75,7 @@ class Late(Throughput):
     rtts_us: Annotated[tuple[Rtt, ...], Field(min_length=1), Listed] = (20, 30, 40, 50, 60)
     delays_us: Annotated[tuple[Delay, ...], Field(min_length=1), Listed] = (0, 10, 20, 30, 40, 50, 60)
 
-    @property
+    @functools.cached_property
     def all_cases(self) -> list[Case]:
         """The sweep of each RTT, both sides of each step, a shorter night, and figure 7's networks."""
         beds = [*(("artefact", rtt) for rtt in self.rtts_us), *((bed, 0) for bed in _TESTBEDS)]
@@ -82,7 +83,7 @@ class Late(Throughput):
         plain = [Case(bed, 0, 0, "cubic") for bed in _TESTBEDS]
         return [*swept, *plain, *(case for pair in self.steps.values() for case in pair)]
 
-    @property
+    @functools.cached_property
     def steps(self) -> dict[str, tuple[Case, Case]]:
         """The cases before and after each step, and where there should be none, by name."""
         expected = {rtt: self._step_ns(rtt) for rtt in self.rtts_us}
