@@ -13,6 +13,7 @@ from rdcnlab.scenario import DARK, Scenario
 from rdcnlab_papers.analysis import competition, curves, rivals
 from rdcnlab_papers.analysis.measured import Measured, margins, means, trend
 from rdcnlab_papers.aykurt.space import Downtime, Variant, Volume, grid
+from rdcnlab_papers.items.causes import Cause
 from rdcnlab_papers.items.item import Item
 
 if TYPE_CHECKING:
@@ -82,6 +83,11 @@ class Fig9(Item):
             measured["main-takes-over"] = Measured.one(competition.shares(samples, "main"))
             measured["slow-after-main"] = Measured.one(competition.alone(samples, "migrated"))
         return measured
+
+    def causes(self) -> list[Cause]:
+        """Return the first column for what fails with cards: it has neither them nor the older kernel."""
+        first = type(self)(profile=self.profile)
+        return [Cause("prolongation", first)] if self.column != first.column else []
 
     def _by_period(self, runs: Runs, *, dark: bool) -> dict[Cycle, Runs]:
         """Return the runs of each period, with downtime or without."""

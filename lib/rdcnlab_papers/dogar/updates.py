@@ -148,10 +148,12 @@ class Experiment(Item):
 
         In the calibrated column each claim, and each of `calibrated`, has one experiment: the column without its gap.
         Claims about numbers have another one before it: two flows in each group. The claims of `elsewhere` hold there,
-        so only the other columns have experiments for them. The column ``cards`` has none.
+        so only the other columns have experiments for them. In the column ``cards`` the experiment is the calibrated
+        column, which has no cards.
         """
         if self.column == testbeds.CARDS:
-            return []
+            without = type(self)(profile=self.profile, column=testbeds.CALIBRATED)
+            return [Cause(claim, without) for claim in dict.fromkeys((*claims, *calibrated))]
         if self.column == testbeds.CALIBRATED:
             both = self.two_flows(), self.without_gap()
             return [
