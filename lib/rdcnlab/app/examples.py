@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rdcnlab.fields import own_yaml
-from rdcnlab.fields.errors import InputError
 from rdcnlab.system import places
 
 _BLOCK = re.compile(
@@ -50,15 +49,14 @@ def copy(target: Path) -> list[Example]:
     Parameters
     ----------
     target : Path
-        A directory that does not exist, or is empty: an example that a reader has changed is never written over.
+        A directory that does not exist, or is empty.
 
     Raises
     ------
     InputError
         The directory contains something, or is a file.
     """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError.of("DIRECTORY", str(target), "a directory that is empty or does not exist")
+    places.require_new(target)
     written = list(examples())
     programs = places.tree() / "p4" / "examples"
     for example in written:

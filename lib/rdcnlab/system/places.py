@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rdcnlab.fields.errors import RunError
+from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.system import entry_points
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -22,6 +22,12 @@ def require_source_tree(command: str) -> None:
     """Raise RunError if there is no source tree, for a command that changes files of it."""
     if source_tree() is None:
         raise RunError(f"{command} changes files of the source tree: use it in a clone of the repository")
+
+
+def require_new(directory: Path) -> None:
+    """Raise InputError if a directory has files: what a reader has changed there is never written over."""
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise InputError.of("DIRECTORY", str(directory), "a directory that is empty or does not exist")
 
 
 def tree() -> Path:

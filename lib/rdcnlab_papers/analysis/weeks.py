@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdcnlab.scenario import Scenario, Schedule
+from rdcnlab.scenario import DARK, Scenario, Schedule
 from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 
@@ -151,6 +151,37 @@ def days(scenario: Scenario, link: str, *, name: str | None = None) -> npt.NDArr
     all_spans = np.concatenate(spans) if spans else np.empty((0, 2), dtype=np.int64)
     all_spans = all_spans[np.argsort(all_spans[:, 0])]
     return all_spans[all_spans[:, 1] <= scenario.limit]
+
+
+def first_held(scenario: Scenario, link: str, *, back: str) -> int | None:
+    """Return when the first ACK that waited for its network arrives after a day of the data, in ns; None if none waits.
+
+    ACKs wait if their own schedule is dark when the day ends. They leave together when its next link opens, and have
+    one way of light on it. What their bits take on the line, some ns, is left out.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its first flow has a schedule.
+    link : str
+        The link of the day, which the flow's schedule has once.
+    back : str
+        The ACKs' schedule, which begins together with that of the data.
+    """
+    data, acks = schedule(scenario), schedule(scenario, back)
+    (end,) = [until for slot, (_, until) in zip(data.slots, _of_slots(data), strict=True) if slot.link == link]
+    spans = _of_slots(acks)
+    (at,) = [place for place, (begin, until) in enumerate(spans) if begin <= end < until]
+    if acks.slots[at].link != DARK:
+        return None
+    opens = next(one for one in scenario.network.links if one.name == acks.slots[(at + 1) % len(spans)].link)
+    return spans[at][1] - end + opens.delay
+
+
+def _of_slots(timetable: Schedule) -> list[tuple[int, int]]:
+    """Return begin and end in ns of each slot within a cycle."""
+    ends = np.cumsum([slot.duration for slot in timetable.slots]).tolist()
+    return [(end - slot.duration, end) for slot, end in zip(timetable.slots, ends, strict=True)]
 
 
 def per_day(

@@ -19,7 +19,7 @@ from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.runs.frame import Runs
-from rdcnlab.scenario import Scenario, Slot
+from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.timetable import DARK
 from rdcnlab_papers.analysis import weeks
 from rdcnlab_papers.analysis.measured import Measured, means, trend
@@ -101,7 +101,7 @@ class Late(Throughput):
     def _step_ns(self, rtt_us: int, *, short: bool = False) -> int:
         """Return after how many ns the first of the ACKs that waited arrives on the artefact's testbed."""
         made = self._at("artefact", rtt_us)
-        arrival = first_held(made.with_(**short_night(made)) if short else made)
+        arrival = weeks.first_held(made.with_(**short_night(made)) if short else made, "circuit", back="reverse")
         assert arrival is not None
         return arrival
 
@@ -229,25 +229,3 @@ def short_night(base: Scenario) -> dict[str, Any]:
     first = before[0]
     opened = {**first, "duration": night["duration"] - _SHORT_NIGHT}
     return {"network.schedules.reverse.slots": [*before, {**night, "duration": _SHORT_NIGHT}, opened]}
-
-
-def first_held(base: Scenario) -> int | None:
-    """Return when the first ACK that waited arrives, in ns after the circuit's day of the data; None if none waits.
-
-    ACKs wait if their own network is dark when the circuit's day of the data ends. They have a way of light on the
-    link that opens then. What their bits take on the line, some ns, is left out.
-    """
-    forward, back = (weeks.schedule(base, name) for name in ("forward", "reverse"))
-    end = _spans(forward.slots)[[slot.link for slot in forward.slots].index("circuit")][1]
-    spans = _spans(back.slots)
-    (at,) = [place for place, (begin, until) in enumerate(spans) if begin <= end < until]
-    if back.slots[at].link != DARK:
-        return None
-    opens = back.slots[(at + 1) % len(back.slots)]
-    link = next(link for link in base.network.links if link.name == opens.link)
-    return spans[at][1] - end + link.delay
-
-
-def _spans(slots: tuple[Slot, ...]) -> list[tuple[int, int]]:
-    ends = pd.Series([slot.duration for slot in slots]).cumsum().tolist()
-    return [(end - slot.duration, end) for slot, end in zip(slots, ends, strict=True)]

@@ -11,6 +11,7 @@ import pytest
 
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab_papers import aykurt, tdtcp, vargas
+from rdcnlab_papers.analysis import weeks
 from rdcnlab_papers.analysis.measured import Measured
 from rdcnlab_papers.models import buffers_records, fct, held_out
 from tests.test_documents import ROOT, assert_says, in_one_line
@@ -78,7 +79,6 @@ def test_the_page_on_offloads() -> None:
 
 @pytest.mark.slow
 def test_the_page_on_late_notifications() -> None:
-    late = importlib.import_module("rdcnlab_papers.tdtcp.late")
     item = tdtcp.late(profile="paper")
     runs = item.stored_runs()
     assert runs is not None
@@ -103,7 +103,7 @@ def test_the_page_on_late_notifications() -> None:
         assert_says(text, f"| testbed of the {bed} |" + " # |" * 7, *gains)
     gained = [number for bed in ("artefact", "text") for number in numbers(measured["gain-at-60"], bed)]
     assert_says(text, "The last column has intervals: # (# to #) and # (# to #).", *gained)
-    assert late.first_held(item.case(item.cases[0])) == 28_722
+    assert weeks.first_held(item.case(item.cases[0]), "circuit", back="reverse") == 28_722
 
 
 @pytest.mark.slow

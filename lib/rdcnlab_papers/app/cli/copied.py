@@ -6,7 +6,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from rdcnlab.fields.errors import InputError
 from rdcnlab.system import places
 
 
@@ -16,15 +15,14 @@ def copy(target: Path) -> Path:
     Parameters
     ----------
     target : Path
-        A directory that does not exist, or is empty: a notebook that a reader has changed is never written over.
+        A directory that does not exist, or is empty.
 
     Raises
     ------
     InputError
         The directory contains something, or is a file.
     """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError.of("DIRECTORY", str(target), "a directory that is empty or does not exist")
+    places.require_new(target)
     for source in sorted(places.notebooks().rglob("*.ipynb")):
         path = target / source.relative_to(places.notebooks())
         if ".ipynb_checkpoints" not in path.parts:
