@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from rdcnlab_papers.benchmarks.compared import Comparison
 from rdcnlab_papers.items.item import Item
 from rdcnlab_papers.items.verdicts import Verdict, judge
 from rdcnlab_papers.tdtcp import space
+from rdcnlab_papers.tdtcp.late import short_night
 
 #: Wide bins, with which the fluid model is fast.
 WIDE = {"probes.bin": "100 us"}
@@ -226,3 +228,15 @@ def test_ticks_of_shipped_events_leave_each_event_in_its_day(dilation: int) -> N
         packet_ns = item.round_trip_us(scenario) * 1000
         ends = {int(end) for day in weeks.days(scenario, "circuit") for end in day}
         assert [end for end in {*ends, packet_ns, scenario.probes.fold_from} if end * dilation % tick] == []
+
+
+@pytest.mark.parametrize("rtt_us", [20, 40, 100])
+def test_the_first_ack_that_waited_has_a_night_and_one_way_of_light(rtt_us: int) -> None:
+    """Both are in timetable and network. On the testbed of the text no ACK waits when the circuit's day ends."""
+    made, text = (space.scenario(name, "tdtcp", "bandwidth", "300 ms") for name in ("artefact", "text"))
+    made, text = (one.with_(**space.equal_rtts(one, rtt_us)) for one in (made, text))
+    light = next(link.delay for link in made.network.links if link.name == "circuit")
+    arrives = partial(weeks.first_held, link="circuit", back="reverse")
+    assert arrives(made) == 20_000 + light
+    assert arrives(made.with_(**short_night(made))) == 10_000 + light
+    assert arrives(text) is None
