@@ -162,10 +162,13 @@ class Comparison(Item):
         sizes |= {"rate": _GBPS, "ends": "bucket"}  # ends as when runs of them were first published
         hybrid = {"uplinks": 3, "packet_rate": _GBPS, "packet_delay": 1_000}
         queue = {"queue": {"bytes": 1_000_000, "packets": None}}
+        circle = {"uplinks": 4, "pairings": "circle"}  # pairings as when runs of them were first published
         more: dict[Architecture, dict[str, Any]] = {
             "sirius": {"uplinks": 4, "day": 20_000, "night": 2_000},
             "shale": {"racks": max(4, int(np.ceil(np.sqrt(self.racks)) ** 2)), "rate": 4 * _GBPS},
             "helios": hybrid,
+            "opera": circle,
+            "expander": circle,
             "rotornet-direct": {"fabric": "rotornet", "uplinks": 4, "routing": "direct"},
             "rotor": {**hybrid, **queue},
             "rotor-6": {

@@ -130,8 +130,9 @@ def test_racks_of_opera_reach_each_other_at_every_instant(racks: int, uplinks: i
     assert all(any(links) for links in direct(circuits).every.values())
 
 
-def test_each_uplink_of_opera_turns_alone() -> None:
-    circuits = Circuits.of(scenario(fabric="opera", racks=8, uplinks=4).network)
+@pytest.mark.parametrize("pairings", ["random", "circle"])
+def test_each_uplink_of_opera_turns_alone(pairings: str) -> None:
+    circuits = Circuits.of(scenario(fabric="opera", racks=8, uplinks=4, pairings=pairings).network)
     for place, slot in enumerate(circuits.neighbours):
         assert all(len(here) == (4 if place % 2 == 0 else 3) for here in slot.values())
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from rdcnlab.fields.quantities import Duration, FieldError, Listed, Rate, whole
+from rdcnlab.scenario.fabrics import factorisations
 from rdcnlab.scenario.fabrics.optical import Optical, Pair, Slot, Turning, with_nights
 from rdcnlab.scenario.fabrics.rotor import matchings
 from rdcnlab.scenario.optics import CircuitDuration, Routing
@@ -17,6 +18,8 @@ from rdcnlab.scenario.optics import CircuitDuration, Routing
 #: Tries to find matchings by which all racks reach each other at every instant.
 _TRIES = 2000
 
+#: ``random``: the best of random factorisations. ``circle``: those of the circle method, in an order that is drawn.
+Pairings = Literal["random", "circle"]
 
 _Matrix = Annotated[tuple[Annotated[tuple[int, ...], Listed], ...], Listed]
 
@@ -43,11 +46,15 @@ class RotorNet(Turning):
 class Opera(Optical):
     """Opera (NSDI 2020): rotors turn one after the other, so that the others join all racks at every instant.
 
-    Each rotor has pairings of its own; in each slice one rotor changes, at the slice's end. The pairings are drawn
-    until all racks reach each other over the rotors that do not turn; the draw is the same on every machine.
+    Each rotor has pairings of its own; in each slice one rotor changes, at the slice's end. All racks reach each other
+    over the rotors that do not turn. What is drawn is the same on every machine.
 
     Parameters
     ----------
+    pairings : {'random', 'circle'}
+        ``random``: a random factorisation of the complete graph, the best of several draws: that whose longest way, at
+        any instant, has the fewest circuits, as Opera's authors choose it. ``circle``: pairings of the circle method,
+        drawn until all racks reach each other; their ways are longer, and runs before December 2026 have them.
     slice : int
         ns from one change to the next, with the dark time.
     night : int
@@ -56,6 +63,7 @@ class Opera(Optical):
 
     uplinks: Annotated[int, whole(2, 16)] = 4
     routing: Routing = "shortest"
+    pairings: Pairings = "random"
     slice: CircuitDuration = 100_000
     night: Duration = 10_000
 
@@ -72,8 +80,10 @@ class Opera(Optical):
             raise FieldError("uplinks", self.uplinks, allowed)
         return self
 
-    def _rotors(self) -> list[list[list[tuple[int, int]]]]:
+    def _rotors(self) -> Sequence[Sequence[Sequence[tuple[int, int]]]]:
         """Return the pairings of each rotor in their order; empty if none were found."""
+        if self.pairings == "random":
+            return factorisations.rotors(self.racks, self.uplinks)
         turns = list(matchings(self.racks))
         share = -(-len(turns) // self.uplinks)
         drawn = random.Random(self.racks * 100 + self.uplinks)
@@ -87,26 +97,17 @@ class Opera(Optical):
             ]
             if all(
                 _connected(self.racks, [rotors[n][turn % share] for n, turn in enumerate(at) if n != dark])
-                for at, dark in self._instants(share)
+                for at, dark in factorisations.instants(self.uplinks, share)
             ):
                 return rotors
         return []
-
-    def _instants(self, share: int) -> list[tuple[list[int], int]]:
-        """Return, for each slice, which of its pairings every rotor shows, and which rotor turns at the slice's end."""
-        at, instants = [0] * self.uplinks, []
-        for number in range(share * self.uplinks):
-            dark = number % self.uplinks
-            instants.append((list(at), dark))
-            at[dark] += 1
-        return instants
 
     def slots(self) -> list[Slot]:
         """Return the slots; see `Optical.slots`."""
         rotors = self._rotors()
         share = len(rotors[0])
         slots = []
-        for at, dark in self._instants(share):
+        for at, dark in factorisations.instants(self.uplinks, share):
             pairs = {
                 number: [((a, number), (b, number)) for a, b in rotors[number][turn % share]]
                 for number, turn in enumerate(at)
@@ -194,11 +195,18 @@ class Shale(Turning):
 class Expander(Optical):
     """A static expander: as many pairings of racks as there are uplinks, which never change; a yardstick.
 
-    The pairings are drawn until all racks reach each other; the draw is the same on every machine.
+    All racks reach each other. What is drawn is the same on every machine.
+
+    Parameters
+    ----------
+    pairings : {'random', 'circle'}
+        ``random``: the best of several random draws, that whose longest way has the fewest circuits. ``circle``:
+        pairings of the circle method, drawn until all racks reach each other; their ways are longer.
     """
 
     uplinks: Annotated[int, whole(2, 16)] = 4
     routing: Routing = "shortest"
+    pairings: Pairings = "random"
 
     @model_validator(mode="after")
     def _joined(self) -> Expander:
@@ -209,14 +217,19 @@ class Expander(Optical):
 
     def slots(self) -> list[Slot]:
         """Return the slots; see `Optical.slots`."""
+        pairs = [((a, n), (b, n)) for n, turn in enumerate(self._chosen()) for a, b in turn]
+        return [Slot(10**9, pairs)]
+
+    def _chosen(self) -> Sequence[Sequence[tuple[int, int]]]:
+        """Return one pairing for each uplink."""
+        if self.pairings == "random":
+            return factorisations.pairings(self.racks, self.uplinks)
         drawn = random.Random(self.racks * 100 + self.uplinks)
         turns = list(matchings(self.racks))
         while True:
             chosen = sorted(turns, key=lambda _: drawn.random())[: self.uplinks]
             if _connected(self.racks, chosen):
-                break
-        pairs = [((a, n), (b, n)) for n, turn in enumerate(chosen) for a, b in turn]
-        return [Slot(10**9, pairs)]
+                return chosen
 
 
 class Jupiter(Optical):
