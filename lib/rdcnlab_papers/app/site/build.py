@@ -21,7 +21,7 @@ from rdcnlab.system.extras import require
 from rdcnlab.system.progress import bar
 from rdcnlab_papers import select
 from rdcnlab_papers.app import notebooks
-from rdcnlab_papers.app.site import texts, view
+from rdcnlab_papers.app.site import answers, texts, view
 from rdcnlab_papers.app.site.entries import collect, files
 from rdcnlab_papers.app.site.entry import Entry
 from rdcnlab_papers.app.site.others import others
@@ -97,18 +97,23 @@ def build(kinds: Iterable[type[Item]], store: Store, output: Path, *, workers: i
         Sphinx failed; the log is its. Notebooks that failed are shown as they are in the tree, and named in the result.
     """
     require("site")
+    selection = list(kinds)
     cache = output.resolve() / ".site"
     # at the same time, because the last items leave cores free
     with executor(1) as beside:
         awaited = beside.submit(others, cache / "others", progress=False)
-        entries = collect(kinds, store, cache / "entries", execute=True, workers=workers)
+        entries = collect(selection, store, cache / "entries", execute=True, workers=workers)
         with bar(1, "step", shown=not awaited.done()) as progress:
             progress.set_description("notebooks without an item")
             of_no_item = awaited.result()
     sources = Sources(cache / "source")
     _copied_notebooks(sources, entries, cache, of_no_item.paths)
     sections = sources.documents()
-    _pages(sources, entries, sections)
+    with bar(1, "step", shown=True) as progress:
+        progress.set_description("time-lines of stored runs")
+        found = answers.answers(selection, store, sources)
+    _explore(sources, found)
+    _pages(sources, entries, sections, found)
     _interactive_pages(sources, entries, cache / "entries")
     _figures(sources, files(entries, cache / "entries"))
     sources.sweep()
@@ -138,18 +143,23 @@ def _copied_notebooks(sources: Sources, entries: Sequence[Entry], cache: Path, o
     sources.list_notebooks(items_by_paper)
 
 
-def _pages(sources: Sources, entries: Sequence[Entry], sections: Sequence[Section]) -> None:
-    """Write the report, and a page for each section of the documents."""
+def _pages(
+    sources: Sources, entries: Sequence[Entry], sections: Sequence[Section], found: Sequence[answers.Answer]
+) -> None:
+    """Write the first page, the report, and a page for each section of the documents."""
     templates = view.environment()
     for section in sections:
         text = templates.get_template("section.md.j2").render(section=section)
         sources.write(f"{section.name}.md", text)
     papers_shown = view.papers(entries)
     first, *rest = (section.name for section in sections)
-    order = ["Figures <figures>", "Papers <papers>", first, *rest[:2], "Notebooks <notebooks/index>", *rest[2:]]
+    asked = ["Explore <explore>"] if found else []
+    order = [*asked, "Figures <figures>", "Papers <papers>", first, *rest[:2], "Notebooks <notebooks/index>", *rest[2:]]
     sources.write(
         "index.md",
-        templates.get_template("index.md.j2").render(**view.front(entries, _HERO, _FIGURES), sections=order),
+        templates.get_template("index.md.j2").render(
+            **view.front(entries, _HERO, _FIGURES), sections=order, live=answers.first(found), answers=len(found)
+        ),
     )
     sources.write(
         "figures.md",
@@ -173,9 +183,28 @@ def _pages(sources: Sources, entries: Sequence[Entry], sections: Sequence[Sectio
         sources.write(f"papers/{paper.about.paper}.md", text)
     package = resources.files("rdcnlab_papers.app.site")
     sources.write("conf.py", (package / "conf.py").read_text(encoding="utf-8"))
-    for name in ("report.css", "site.css", "report.js", "excerpts.js", "interactive.js"):
+    for name in ("report.css", "site.css", "report.js", "excerpts.js", "interactive.js", "explore.js"):
         text = (package / "static" / name).read_text(encoding="utf-8")
         sources.write(f"_static/{name}", text + (faces.style() if name == "report.css" else ""))
+
+
+def _explore(sources: Sources, found: Sequence[answers.Answer]) -> None:
+    """Write the page on which stored runs answer, and the film, which the first page shows before them."""
+    if not found:
+        return
+    sources.copy(places.tree() / "docs/film.png", "extra/film.png")
+    content = answers.data(found)
+    page = (
+        view.environment()
+        .get_template("explore.md.j2")
+        .render(
+            count=len(found),
+            data=content,
+            # the text must not end the element
+            answers=json.dumps(content, separators=(",", ":")).replace("</", "<\\/"),
+        )
+    )
+    sources.write("explore.md", page)
 
 
 def _interactive_pages(sources: Sources, entries: Sequence[Entry], cache: Path) -> None:

@@ -24,9 +24,9 @@ html_title = "rdcnlab"
 html_static_path = ["_static"]
 html_extra_path = ["extra"]
 html_css_files = ["report.css", "site.css"]
-html_js_files = ["report.js", "excerpts.js", "interactive.js"]
+html_js_files = ["report.js", "excerpts.js", "interactive.js", "explore.js"]
 # pages without pages below them have no navigation of a section
-html_sidebars: dict[str, list[str]] = {name: [] for name in ("index", "figures", "search")}
+html_sidebars: dict[str, list[str]] = {name: [] for name in ("index", "explore", "figures", "search")}
 html_copy_source = False
 # Sphinx's summary would read the found pages, which browsers refuse for files; `excerpts.js` shows excerpts
 html_show_search_summary = False

@@ -102,13 +102,13 @@ def _sections(names: Sequence[str]) -> list[Section]:
             "tutorial",
             "Tutorial",
             "Learn rdcnlab step by step, from a first run to a figure.",
-            in_folder("tutorial"),
+            ["README", *in_folder("tutorial")],
         ),
         Section(
             "how-to",
             "How to",
             "Directions for one task each.",
-            ["README", *in_folder("how-to"), *how_to, "CONTRIBUTING", "p4/README"],
+            [*in_folder("how-to"), *how_to, "CONTRIBUTING", "p4/README"],
         ),
         Section("reference", "Reference", "Every field, column and command.", in_folder("reference")),
         Section(
