@@ -219,6 +219,13 @@ def test_period_without_a_timetable_is_refused() -> None:
         BASE.with_(period=None).with_(period="10 ms")
 
 
+def test_a_number_in_code_that_is_too_small_for_its_unit_is_refused_with_the_unit() -> None:
+    path = [["50 ms", "blue"], ["50 ms", "green"]]
+    flow = {"name": "f", "src": "s1", "dst": "r1", "size": "1 MB", "path": path}
+    with pytest.raises(InputError, match="a number alone counts ns, so write its unit: '10 ms'"):
+        Scenario.from_dict({"network": "aykurt", "flows": [flow]}).with_(period=10)
+
+
 def test_files_want_units(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_text("network: aykurt\nflows: [{name: main, size: 100, path: green, start: 0}]\n")

@@ -202,7 +202,9 @@ def _later(kind: type[Frozen]) -> tuple[tuple[str, Any], ...]:
     )
 
 
-def _reader(kind: Quantity) -> Callable[[Any, ValidationInfo], Any]:
+def _reader(kind: Quantity, low: int, high: int) -> Callable[[Any, ValidationInfo], Any]:
+    unit = next(iter(kind.units))
+
     def read(value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, str):
             return kind.parse(value)
@@ -210,9 +212,11 @@ def _reader(kind: Quantity) -> Callable[[Any, ValidationInfo], Any]:
         if (info.context or {}).get(TEXT) and type(value) in (int, float) and value != 0:
             raise ValueError(f"a {kind.name} with its unit, such as '{kind.proposed(str(value))}'")
         if isinstance(value, float | list | tuple | dict):
-            unit = next(iter(kind.units))
             allowed = f"a {kind.name} with its unit, such as '{kind.example}', or in code a whole number of {unit}"
             raise ValueError(allowed)
+        if type(value) is int and 0 < value < low:  # somebody thought of another unit
+            allowed = f"a {kind.name} from {kind.format(low)} to {kind.format(high)}"
+            raise ValueError(f"{allowed}; a number alone counts {unit}, so write its unit: '{kind.proposed(str(value))}'")
         return value
 
     return read
@@ -246,7 +250,7 @@ def quantity(kind: Quantity, low: int, high: int) -> tuple[Any, ...]:
     number = {"type": "string", "pattern": kind.pattern, "description": f"{allowed}, such as {kind.example}"}
     # zero needs no unit
     described = Described({"anyOf": [number, {"const": 0}], ALLOWED: allowed, UNIT: unit})
-    return BeforeValidator(_reader(kind)), AfterValidator(check), PlainSerializer(_writer(kind)), described
+    return BeforeValidator(_reader(kind, low, high)), AfterValidator(check), PlainSerializer(_writer(kind)), described
 
 
 #: Keys of the JSON schema that only our reference reads: the allowed values in words, the unit in code, and the default
