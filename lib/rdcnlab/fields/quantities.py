@@ -216,7 +216,8 @@ def _reader(kind: Quantity, low: int, high: int) -> Callable[[Any, ValidationInf
             raise ValueError(allowed)
         if type(value) is int and 0 < value < low:  # somebody thought of another unit
             allowed = f"a {kind.name} from {kind.format(low)} to {kind.format(high)}"
-            raise ValueError(f"{allowed}; a number alone counts {unit}, so write its unit: '{kind.proposed(str(value))}'")
+            meant = kind.proposed(str(value))
+            raise ValueError(f"{allowed}; a number alone counts {unit}, so write its unit: '{meant}'")
         return value
 
     return read
