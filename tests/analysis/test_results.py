@@ -237,3 +237,11 @@ def test_a_run_that_carried_nothing_or_has_no_flows_is_answered_with_a_sentence(
         film(run)
     with pytest.raises(InputError, match="programs only"):
         Runs([run]).compare()
+
+
+def test_no_flow_has_the_colour_of_a_link(run: Run) -> None:
+    series = Series(run)
+    links, flows = set(series.link_colors.values()), list(series.colors.values())
+    assert list(series.colors) == list(series.flows)
+    assert not links & set(flows)
+    assert len(set(flows)) == len(flows)

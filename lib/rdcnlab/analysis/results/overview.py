@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.results.reduce import envelope, extremes
 from rdcnlab.analysis.results.series import Queue, Series, Slot, total
-from rdcnlab.analysis.show.paint import colors_of, ink_on
+from rdcnlab.analysis.show.paint import ink_on
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
@@ -52,7 +52,7 @@ def overview(run: Run, *, span_ms: tuple[float, float] | None = None, sequence: 
         figure = figures.drawing(WIDTH, sum(heights) + 0.95)
         panels = list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False).ravel())
         if rows:
-            _timetables(panels[0], rows, (begin, end), more)
+            _timetables(panels[0], rows, series.link_colors, (begin, end), more)
         for ax, draw in zip(panels[bool(rows) :], drawn, strict=True):
             draw(ax, series, (begin, end))
             _shade(ax, series, end - begin)
@@ -88,7 +88,9 @@ def _title(series: Series) -> str:
     return title
 
 
-def _timetables(ax: Axes, rows: Mapping[str, list[Slot]], span: tuple[float, float], more: int) -> None:
+def _timetables(
+    ax: Axes, rows: Mapping[str, list[Slot]], colors: Mapping[str, str], span: tuple[float, float], more: int
+) -> None:
     """Draw one row for each flow or schedule that changes; a bar is the time on one link, in either direction.
 
     A row without bars says how many timetables are not drawn.
@@ -96,7 +98,6 @@ def _timetables(ax: Axes, rows: Mapping[str, list[Slot]], span: tuple[float, flo
     lanes = {
         name: [replace(slot, target=slot.target.partition("@")[0]) for slot in slots] for name, slots in rows.items()
     }
-    colors = colors_of(dict.fromkeys(slot.target for slots in lanes.values() for slot in slots if slot.target != DARK))
     length = span[1] - span[0]
     named: set[str] = set()
     for index, slots in enumerate(lanes.values()):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdcnlab.analysis import binned, figures, tables, timetables
+from rdcnlab.analysis.show.paint import colors_of
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.parts import ACKNOWLEDGED, CARRIED, RECEIVER, SENDER, WINDOWS, Part
 from rdcnlab.runs.run import Run
@@ -266,16 +267,31 @@ class Series:
         return []
 
     @functools.cached_property
+    def link_colors(self) -> Mapping[str, str]:
+        """A colour for each link of a timetable."""
+        targets = (slot.target.partition("@")[0] for slots in self.timetables.values() for slot in slots)
+        return colors_of(dict.fromkeys(target for target in targets if target != DARK))
+
+    @functools.cached_property
     def colors(self) -> Mapping[str, str]:
-        """A colour for each flow: that of its role or its variant, if no other flow has it."""
+        """A colour for each flow: that of its role or its variant, if no other flow has it. No link has it, either."""
+        of_links = set(self.link_colors.values())
         usual = {}
         for flow in self.scenario.flows:
             known = [name for name in (flow.name, tables.role(flow.name), flow.cc) if name in figures.LOOKS]
             if known and known[0] is not None:
                 usual[flow.name] = figures.look(known[0]).color
         if len(set(usual.values())) == len(self.flows):
-            return usual
-        return {flow: figures.FLOWS[index % len(figures.FLOWS)] for index, flow in enumerate(self.flows)}
+            kept = {flow: color for flow, color in usual.items() if color not in of_links}
+        else:
+            kept = {}
+        free = [color for color in figures.FLOWS if color not in of_links | set(kept.values())]
+        # the film has black, too, where the usual colour is that of a link
+        free.sort(key=lambda color: bool(kept) and color != "#000000")
+        free = free or list(figures.FLOWS)
+        others = [flow for flow in self.flows if flow not in kept]
+        given = {flow: free[index % len(free)] for index, flow in enumerate(others)}
+        return {flow: kept.get(flow) or given[flow] for flow in self.flows}
 
 
 def total(values: Iterable[Floats]) -> Floats:

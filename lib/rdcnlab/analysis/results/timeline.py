@@ -24,7 +24,7 @@ from rdcnlab.analysis import figures
 from rdcnlab.analysis.results.limits import limits
 from rdcnlab.analysis.results.reduce import extremes
 from rdcnlab.analysis.results.series import Series, total
-from rdcnlab.analysis.show.paint import colors_of, ink_on
+from rdcnlab.analysis.show.paint import ink_on
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
 
@@ -124,7 +124,7 @@ def data(series: Series) -> dict[str, Any]:
         for name, slots in series.timetables.items()
     }
     targets = [str(name) for name in dict.fromkeys(span[2] for spans in timetables.values() for span in spans)]
-    colors = colors_of(target for target in targets if target != DARK)
+    colors = series.link_colors
     shown = {target: _NIGHT if target == DARK else colors.get(target, "#888888") for target in targets}
     flows = series.flows[:MOST_FLOWS]
     many = len(series.rates) > MOST_FLOWS
