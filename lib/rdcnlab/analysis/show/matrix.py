@@ -76,7 +76,7 @@ def draw(figure: Drawing, network: Network, top: float, total: float) -> Axes:
                 write(ax, (begin + end) / 2 / scale, index + 0.46, numbers[peer], size, color=ink_on(color))
     if optics.demand is not None and not circuits.lit():
         write(ax, length / scale / 2, len(rows) / 2, "none before the first decision", SMALL, ha="center", color=INK)
-    ax.set(xlim=(0, length / scale), ylim=(len(rows), 0), xlabel=f"time ({unit})")
+    ax.set(xlim=(0, length / scale), ylim=(len(rows), 0), xlabel=f"time [{unit}]")
     several = len(rows) > len(circuits.racks)
     ax.set_yticks([index + 0.46 for index in range(len(rows))])
     ax.set_yticklabels([f"{rack} {link}" if several else rack for rack, link in rows], fontsize=5.5)
@@ -86,7 +86,7 @@ def draw(figure: Drawing, network: Network, top: float, total: float) -> Axes:
         ax.set_xticks([])
         ax.set_xlabel("")
     else:
-        ax.set_xlabel(f"time ({unit})", fontsize=SMALL)
+        ax.set_xlabel(f"time [{unit}]", fontsize=SMALL)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     ax.set_facecolor(FAINT)
