@@ -209,11 +209,15 @@ def _reader(kind: Quantity, low: int, high: int) -> Callable[[Any, ValidationInf
         if isinstance(value, str):
             return kind.parse(value)
         # In a file the unit of a bare number would be a guess; zero needs no unit.
-        if (info.context or {}).get(TEXT) and type(value) in (int, float) and value != 0:
+        text = bool((info.context or {}).get(TEXT))
+        if text and type(value) in (int, float) and value != 0:
+            if value < 0:
+                raise ValueError(f"a {kind.name} such as '{kind.example}'; a {kind.name} is not negative")
             raise ValueError(f"a {kind.name} with its unit, such as '{kind.proposed(str(value))}'")
         if isinstance(value, float | list | tuple | dict):
-            allowed = f"a {kind.name} with its unit, such as '{kind.example}', or in code a whole number of {unit}"
-            raise ValueError(allowed)
+            one = "a" if isinstance(value, float) else "one"
+            in_code = "" if text else f", or in code a whole number of {unit}"
+            raise ValueError(f"{one} {kind.name} with its unit, such as '{kind.example}'{in_code}")
         if type(value) is int and 0 < value < low:  # somebody thought of another unit
             allowed = f"a {kind.name} from {kind.format(low)} to {kind.format(high)}"
             meant = kind.proposed(str(value))
@@ -244,7 +248,7 @@ def quantity(kind: Quantity, low: int, high: int) -> tuple[Any, ...]:
     def check(value: int) -> int:
         if low <= value <= high:
             return value
-        raise ValueError(f"a {kind.name} from {kind.format(low)} to {kind.format(high)}")
+        raise ValueError(allowed)
 
     allowed = f"a {kind.name} from {kind.format(low)} to {kind.format(high)}"
     unit = next(iter(kind.units))

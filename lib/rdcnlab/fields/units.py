@@ -123,6 +123,8 @@ class Quantity:
 
     def _hint_without_unit(self, text: str) -> str:
         """Return in words what text that is no number with a unit lacks, or nothing."""
+        if text.strip().startswith("-"):
+            return f"; a {self.name} is not negative"
         if _PLAIN_NUMBER.fullmatch(text.strip()):
             return f"; did you mean '{self.proposed(text.strip())}'?"
         return "; this number has too many digits" if _LONG_NUMBER.fullmatch(text.strip()) else ""
@@ -174,9 +176,14 @@ RATE: Final = Quantity(
         f"{prefix}{unit}": f"B is bytes and rates are in bits: 1 {prefix}{unit} is 8 {prefix.replace('K', 'k')}b/s"
         for prefix in ("", "k", "K", "M", "G", "T")
         for unit in ("B/s", "Bps")
+    }
+    | {
+        f"{prefix}B": f"{prefix}B is a size: write {prefix.replace('K', 'k')}b/s, bits in a second"
+        for prefix in ("k", "K", "M", "G", "T")
     },
-    # the spelling of `tc`
-    {f"{prefix.lower()}bit": f"{prefix}b/s" for prefix in ("", "k", "M", "G", "T")},
+    # the spelling of `tc`, and prefixes alone
+    {f"{prefix.lower()}{unit}": f"{prefix}b/s" for prefix in ("k", "M", "G", "T") for unit in ("", "bit")}
+    | {"bit": "b/s"},
     base_from=1e6,
 )
 SIZE: Final = Quantity(

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
+from rdcnlab.fields.phrases import missing
 from rdcnlab.fields.quantities import FieldError, Frozen, Listed, text
 
 _NAME = "a name of an option of tc: lower-case letters, digits, _ and -"
@@ -54,7 +56,10 @@ OPTIONS = {
         "limit flows target tupdate alpha beta quantum memory_limit ecn_prob",
         "ecn noecn bytemode nobytemode dq_rate_estimator no_dq_rate_estimator",
     ),
+    "hhf": _known("limit quantum hh_limit reset_timeout admit_bytes evict_timeout non_hh_weight"),
+    "netem": _known("limit delay distribution corrupt duplicate loss reorder gap rate slot", "ecn"),
     "pfifo": _known("limit"),
+    "pfifo_fast": _known(""),
     "pie": _known(
         "limit target tupdate alpha beta", "ecn noecn bytemode nobytemode dq_rate_estimator no_dq_rate_estimator"
     ),
@@ -67,6 +72,7 @@ OPTIONS = {
         "limit perturb quantum divisor flows depth redflowlimit min max avpkt burst probability",
         "headdrop ecn harddrop",
     ),
+    "tbf": _known("limit burst rate mtu peakrate latency overhead linklayer", needed="burst rate"),
 }
 
 
@@ -124,8 +130,11 @@ class Aqm(Frozen):
     def _options_beside_kind(cls, data: Any) -> Any:
         if isinstance(data, str):
             return {"kind": data}
-        if not isinstance(data, dict) or "options" in data or "kind" not in data:
+        if not isinstance(data, dict) or "options" in data:
             return data
+        if "kind" not in data:
+            kinds = get_args(cls.model_fields["kind"].annotation)
+            raise FieldError("kind", None, "given", reason=_without_kind(data, kinds))
         kind = data["kind"]
         given = [_option(kind, str(name), value) for name, value in data.items() if name != "kind"]
         return {"kind": kind, "options": [option for option in given if option is not None]}
@@ -153,6 +162,15 @@ class Aqm(Frozen):
         """The discipline with its options, as the command ``tc`` takes it."""
         words = [self.kind, *(f"{option.name} {option.value}".strip() for option in self.options)]
         return " ".join(words)
+
+
+def _without_kind(data: dict[Any, Any], possible: Sequence[str]) -> str:
+    """Return how to write a discipline that was written without its kind."""
+    first = str(next(iter(data), ""))
+    if len(data) == 1 and first in possible:
+        return f"it is missing; the discipline is its value: {{kind: {first}}}, with the options beside it"
+    kinds = [kind for kind in possible if first in (*OPTIONS[kind].valued, *OPTIONS[kind].flags)]
+    return missing(f"one of {', '.join(kinds or possible)}" + (f", which have the option {first}" if kinds else ""))
 
 
 def _option(kind: Any, name: str, value: Any) -> dict[str, str] | None:

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from rdcnlab.fields.errors import WHOLE, InputError, Problem, shown
 from rdcnlab.fields.phrases import missing, nearest, unknown
-from rdcnlab.fields.quantities import ALLOWED, Described, FieldError
+from rdcnlab.fields.quantities import FieldError
+from rdcnlab.scenario.fields_of import allowed_by, field_at, fields_at, homes, mapping, model_of, wanted_at
 from rdcnlab.scenario.places import Places
 
 #: Returns why a field is missing, as a sentence, by the field's location; None if it has nothing to add, and empty text
@@ -35,6 +35,8 @@ _KINDS = {
 #: Problems that are put into words; of thousands of wrong flows, the first ones show what is wrong.
 _MOST_PROBLEMS = 100
 _NUMBERS = ("int_type", "float_type")
+#: Parts that have a field of some name, which a message lists at most.
+_MOST_HOMES = 4
 
 
 def input_error(
@@ -57,7 +59,7 @@ def input_error(
     errors = every[:_MOST_PROBLEMS]
     outer = {details["loc"][:depth] for details in errors for depth in range(len(details["loc"]))}
     misspelt = {
-        (*details["loc"][:-1], nearest(details["loc"][-1], _fields_at(model, details["loc"][:-1])))
+        (*details["loc"][:-1], nearest(details["loc"][-1], fields_at(model, details["loc"][:-1])))
         for details in errors
         if details["type"] == "extra_forbidden"
     }
@@ -100,15 +102,18 @@ def _problem(details: ErrorDetails, model: type[BaseModel], explain: Explain | N
     elif kind == "value_error":
         allowed = str(cause)
     elif kind in ("model_type", "model_attributes_type", "dataclass_type"):
-        allowed = f"a mapping with the fields {', '.join(_fields_at(model, details['loc']))}"
+        allowed = mapping(model_of(model, details["loc"]), value)
     elif kind in ("too_short", "too_long"):
         # the number, not the list, which may have thousands of items
         number = context.get("actual_length")
         allowed = f"{'at least' if kind == 'too_short' else 'at most'} {_length(context)}"
         if isinstance(number, int) and not isinstance(value, str):
             return Problem(path, f"{number} item{'' if number == 1 else 's'}", allowed)
+    elif kind in _KINDS:
+        field = field_at(model, details["loc"])
+        allowed = (None if field is None else allowed_by(field)) or _KINDS[kind]
     else:
-        allowed = _KINDS.get(kind) or details["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
+        allowed = details["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
     return _of(path, value, allowed)
 
 
@@ -124,19 +129,18 @@ def _names(expected: str) -> list[str]:
 
 
 def _unknown_field(path: str, location: Sequence[int | str], model: type[BaseModel]) -> Problem:
-    name, fields = location[-1], _fields_at(model, location[:-1])
+    name, fields = location[-1], fields_at(model, location[:-1])
     reason = unknown(name, fields, "field")
     if "Did you mean" not in reason:
         outer = [*model.model_fields] if len(location) > 1 else []
-        inner = [
-            field
-            for field in model.model_fields
-            if len(location) == 1 and name in _fields_at(model, [field]) and _model_of(model, [field]) is not model
-        ]
+        inside = homes(model, str(name))
+        inner = [field for field in inside if len(location) == 1 and "." not in field]
         if name in outer:
             reason = f"'{name}' is a field of the whole file: begin its line at the left edge"
         elif inner:
             reason = f"'{name}' is a field of {' and '.join(inner)}: indent its line"
+        elif inside:
+            reason = f"there is no field '{name}' here; it is a field of {' and '.join(inside[:_MOST_HOMES])}"
     return Problem(path, "an unknown field", f"the fields {', '.join(fields)}", reason)
 
 
@@ -146,20 +150,8 @@ def _missing(
     reason = None if explain is None else explain(location)
     if reason == "":
         return None
-    holder, field = _model_of(model, location[:-1]), None
-    if isinstance(location[-1], str):
-        field = holder.model_fields.get(location[-1])
-    allowed = (None if field is None else _allowed_by(field)) or "a value, because there is no default"
+    allowed = wanted_at(model, location)
     return Problem(path, "nothing", allowed, reason or missing(allowed))
-
-
-def _allowed_by(field: FieldInfo) -> str | None:
-    """Return the allowed values of a field in words, if its marks have them."""
-    for mark in field.metadata:
-        described = mark if isinstance(mark, Described) else getattr(mark, "described", None)
-        if described is not None and ALLOWED in described.schema:
-            return str(described.schema[ALLOWED])
-    return None
 
 
 def _length(context: dict[str, Any]) -> str:
@@ -184,28 +176,3 @@ def _halves(data: Any, place: tuple[int | str, ...]) -> Iterator[tuple[tuple[int
         if isinstance(key, str):
             yield from _halves(key, place)
         yield from _halves(value, (*place, key))
-
-
-def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
-    return list(_model_of(model, location).model_fields)
-
-
-def _model_of(model: type[BaseModel], location: Sequence[int | str]) -> type[BaseModel]:
-    """Return the model class at a location."""
-    for part in location:
-        if isinstance(part, str) and part in model.model_fields:
-            inner = _model_in(model.model_fields[part].annotation)
-            if inner is not None:
-                model = inner
-    return model
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the model class inside an annotation such as ``tuple[Annotated[Slot, ...], ...] | str``."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for argument in get_args(annotation):
-        inner = _model_in(argument)
-        if inner is not None:
-            return inner
-    return None

@@ -6,11 +6,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.quantities import Frozen
+from rdcnlab.fields.quantities import Frozen, SlotDuration
 
 #: Names that change every flow at once, in addition to the names of fields.
 SHORTCUTS = ("period", "cc", "size")
+_SLOT: TypeAdapter[int] = TypeAdapter(SlotDuration, config={"strict": True})
 
 
 def parts(name: str) -> tuple[str, ...]:
@@ -57,6 +60,11 @@ def _set_period(data: dict[str, Any], value: Any) -> None:
         for flow in timetables:
             flow["path"] = flow["path"][0]["link"]
         return
+    try:
+        _SLOT.validate_python(value)
+    except ValidationError as error:
+        cause = error.errors()[0].get("ctx", {}).get("error", "a duration such as '50 ms'")
+        raise InputError.of("period", value, f"None (each flow stays on its first link) or {cause}") from None
     if not even:
         raise InputError.of("period", value, "None, because no flow has a timetable of equal slots")
     for flow in even:

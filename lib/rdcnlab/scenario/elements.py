@@ -193,6 +193,17 @@ class Link(Changing, Queueing):
     at: Annotated[LinkName | None, omit_default] = None
     weight: Annotated[int, whole(1, 1_000_000), omit_default] = 1
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_delay(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("delay"), list | tuple | dict):
+            allowed = (
+                "one duration such as '20 ms', because the delay of a link does not change; two links of different "
+                "delays and a timetable between them have the same effect"
+            )
+            raise FieldError("delay", data["delay"], allowed)
+        return data
+
     @property
     def has_queue(self) -> bool:
         """Whether the link has a queue of its own; otherwise only queues of schedules lead to it."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,6 +49,25 @@ def _read_step(value: Any) -> Any:
             raise ValueError("a pair such as [1 s, 2 Mb/s]")
         return {"duration": value[0], "rate": value[1]}
     return value
+
+
+def _read_steps(rate: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields of a line whose rate is a list of steps.
+
+    Raises
+    ------
+    ValueError
+        A step is no pair, its rate is none, or no rate is above 0.
+    """
+    if rate and not any(isinstance(step, list | tuple | dict) for step in rate):
+        raise ValueError("a list of steps, each a list of its own, such as [[1 s, 2 Mb/s], [1 s, 16 Mb/s]]")
+    steps = [_read_step(step) for step in rate]
+    rates = [step.get("rate") for step in steps if isinstance(step, dict)]
+    values = [RATE.parse(value) if isinstance(value, str) else value for value in rates]
+    most = max((value for value in values if isinstance(value, int)), default=0)
+    if not most:
+        raise ValueError("at least one step with a rate above 0, such as [1 s, 2 Mb/s]")
+    return {"rate": RATE.format(most), "steps": steps}
 
 
 class GilbertElliott(Frozen):
@@ -150,15 +170,10 @@ class Changing(Faulty):
             path = Path((info.context or {}).get(DIRECTORY) or ".") / rate["trace"]
             return {**data, **read_trace(path)}
         if isinstance(rate, list | tuple):
-            steps = [_read_step(step) for step in rate]
-            rates = [step.get("rate") for step in steps if isinstance(step, dict)]
-            values = [RATE.parse(value) if isinstance(value, str) else value for value in rates]
-            most = max((value for value in values if isinstance(value, int)), default=0)
-            if not most:
-                raise FieldError(
-                    "rate", "no step above 0 b/s", "at least one step with a rate above 0, such as [1 s, 2 Mb/s]"
-                )
-            return {**data, "rate": RATE.format(most), "steps": steps}
+            try:
+                return {**data, **_read_steps(rate)}
+            except ValueError as error:  # of one step: the message would show the whole link
+                raise FieldError("rate", rate, str(error)) from None
         return data
 
     @model_validator(mode="after")

@@ -39,9 +39,18 @@ def read_trace(path: Path) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError
+    FieldError
         The file cannot be read, or has neither format. The text names the line.
     """
+    try:
+        return _read(path)
+    except FieldError:
+        raise
+    except ValueError as error:  # the value is the file: without it, the message would show the whole link
+        raise FieldError("rate", {"trace": path.name}, str(error)) from None
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
         lines = input_file.read_lines(path, input_file.TRACE, "ascii")
     except OSError as error:

@@ -78,6 +78,8 @@ def _read_slot(value: Any) -> Any:
     if isinstance(value, list | tuple):
         if len(value) != 2:
             raise ValueError("a pair such as [50 ms, blue]")
+        if _is_duration(value[1]) and not _is_duration(value[0]):
+            raise ValueError(f"a pair whose duration comes first: [{_bare(value[1])}, {_bare(value[0])}]")
         return {"duration": value[0], "link": value[1]}
     return value
 
@@ -97,18 +99,34 @@ def _bare(word: str | int) -> str:
     return shown(word).strip("'")
 
 
+def _is_duration(word: Any) -> bool:
+    """Return whether a word is a duration with its unit; no link has such a name."""
+    return isinstance(word, str) and word[:1].isdigit() and any(sign.isalpha() for sign in word)
+
+
 def _read_slots(value: Any) -> Any:
     """Refuse slots that are not in lists of their own, which would be one problem for each word."""
-    if isinstance(value, list | tuple) and value and all(isinstance(item, str | int) for item in value):
-        pairs = list(zip(value[0:4:2], value[1:4:2], strict=False)) or [("50 ms", "blue")]
-        written = ", ".join(f"[{_bare(duration)}, {_bare(link)}]" for duration, link in pairs)
-        more = ", ..." if len(value) > 2 * len(pairs) else ""
+    loose = isinstance(value, list | tuple) and any(isinstance(item, str | int) for item in value)
+    if loose and all(isinstance(item, str | int | list | tuple) for item in value):
+        words = [word for item in value for word in (item if isinstance(item, list | tuple) else [item])]
+        links = [word for word in words if not isinstance(word, int) and not _is_duration(word)]
+        durations = [word for word in words if isinstance(word, int) or _is_duration(word)]
+        durations += [*durations[-1:], "50 ms"][:1] * (len(links) - len(durations))
+        pairs = list(zip(durations, links, strict=False)) or [("50 ms", "blue")]
+        written = ", ".join(f"[{_bare(duration)}, {_bare(link)}]" for duration, link in pairs[:2])
+        more = ", ..." if len(pairs) > 2 else ""
         raise ValueError(f"a list of slots, each a list of its own: [{written}{more}]")
     return value
 
 
 SlotField = Annotated[Slot, BeforeValidator(_read_slot), PlainSerializer(_write_slot)]
 Slots = Annotated[tuple[SlotField, ...], Field(min_length=1, max_length=1024), Listed, BeforeValidator(_read_slots)]
+
+
+def _no_mapping(value: Any) -> Any:
+    if isinstance(value, dict):
+        raise ValueError("a link, or a list of slots such as [[50 ms, blue], [50 ms, green]]")
+    return value
 
 
 def _kind_of_path(value: Any) -> str:
@@ -121,6 +139,7 @@ PATH_TAGS = ("link", "timetable")
 Path = Annotated[
     Annotated[WayName, Tag("link")] | Annotated[Slots, Tag("timetable")],
     Discriminator(_kind_of_path),
+    BeforeValidator(_no_mapping),
 ]
 
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import TEXT
 from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.elements import Link
 from rdcnlab.scenario.fabrics.architectures import ARCHITECTURES
 from rdcnlab.scenario.fabrics.base import Fabric
 from rdcnlab.scenario.fabrics.on_demand import Helios
@@ -19,7 +20,9 @@ from rdcnlab.scenario.fabrics.rotor import Rotor
 from rdcnlab.scenario.fabrics.shared_queue import SharedQueue
 from rdcnlab.scenario.fabrics.switched import Dumbbell, LeafSpine
 from rdcnlab.scenario.fabrics.wide_area import WideArea
+from rdcnlab.scenario.line import Changing
 from rdcnlab.scenario.network import Network
+from rdcnlab.scenario.queueing import Queueing
 from rdcnlab.scenario.user_file import DIRECTORY
 
 FABRICS: dict[str, type[Fabric]] = {
@@ -32,6 +35,8 @@ FABRICS: dict[str, type[Fabric]] = {
     "shared-queue": SharedQueue,
     "wide-area": WideArea,
 }
+#: What a link may have, and most fabrics do not set.
+_OF_LINKS = Queueing.model_fields.keys() | Changing.model_fields.keys()
 
 
 def fabric(parameters: dict[str, Any], *, text: bool = False, directory: Path | None = None) -> Network:
@@ -58,8 +63,21 @@ def fabric(parameters: dict[str, Any], *, text: bool = False, directory: Path | 
     try:
         instance = FABRICS[kind].model_validate(fields, context={TEXT: text, DIRECTORY: directory})
     except ValidationError as error:
+        for field in fields.keys() & _OF_LINKS - FABRICS[kind].model_fields.keys():
+            raise InputError.of(f"network.{field}", fields[field], reason=_of_links(kind, field)) from None
         raise input_error(error, FABRICS[kind]).below("network") from None
     try:
         return Network.model_validate({"name": name or kind, "ends": instance.ends, **instance.data()})
     except ValidationError as error:
         raise input_error(error, Network).below("network") from None
+
+
+def _of_links(kind: str, field: str) -> str:
+    """Return what to do instead of giving a field of links to a fabric."""
+    others = [name for name in FABRICS[kind].model_fields if name in Link.model_fields]
+    # a link has either of them
+    without = ", 'network.links.LINK.buffer': None" if field in ("aqm", "pool") else ""
+    return (
+        f"'{field}' is a field of single links, and the fabric {kind} sets for all links: {', '.join(others)}. "
+        f"In code, with_(**{{'network.links.LINK.{field}': ...{without}}}) sets {field} of a link of the fabric"
+    )
