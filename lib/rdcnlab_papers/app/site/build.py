@@ -183,7 +183,7 @@ def _pages(
         sources.write(f"papers/{paper.about.paper}.md", text)
     package = resources.files("rdcnlab_papers.app.site")
     sources.write("conf.py", (package / "conf.py").read_text(encoding="utf-8"))
-    for name in ("report.css", "site.css", "report.js", "excerpts.js", "interactive.js", "explore.js"):
+    for name in ("report.css", "site.css", "report.js", "excerpts.js", "interactive.js", "explore.js", "zoom.js"):
         text = (package / "static" / name).read_text(encoding="utf-8")
         sources.write(f"_static/{name}", text + (faces.style() if name == "report.css" else ""))
 

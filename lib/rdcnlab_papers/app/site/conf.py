@@ -24,7 +24,7 @@ html_title = "rdcnlab"
 html_static_path = ["_static"]
 html_extra_path = ["extra"]
 html_css_files = ["report.css", "site.css"]
-html_js_files = ["report.js", "excerpts.js", "interactive.js", "explore.js"]
+html_js_files = ["report.js", "excerpts.js", "interactive.js", "explore.js", "zoom.js"]
 # pages without pages below them have no navigation of a section
 html_sidebars: dict[str, list[str]] = {name: [] for name in ("index", "explore", "figures", "search")}
 html_copy_source = False

@@ -25,8 +25,6 @@ from rdcnlab_papers.items.scored import ROWS, Scorecard
 
 #: Width and height of small pictures, at most; twice what is shown, for screens with small pixels.
 _SMALL_PX = (560, 400)
-#: Largest ratio of their width to their height.
-_WIDEST = 2.2
 #: Type of what the last cell of an executed notebook returns, and the cell's code.
 _MADE = "application/vnd.rdcnlab.item+json"
 _READING = (
@@ -209,8 +207,6 @@ def _small(path: Path) -> None:
     from PIL import Image
 
     with Image.open(path) as picture:
-        # of many panels in a row only the first can be recognised at this size
-        width = min(picture.width, round(_WIDEST * picture.height))
-        small = picture.convert("RGB").crop((0, 0, width, picture.height))
+        small = picture.convert("RGB")
     small.thumbnail(_SMALL_PX)
     small.quantize(64).save(path.with_name(thumb_name(path.name)), optimize=True)
