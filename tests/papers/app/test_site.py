@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from PIL import Image
 
 from rdcnlab.app import notebook_file
 from rdcnlab.engines.kernel import build as kernel_build
@@ -28,7 +29,7 @@ from rdcnlab_papers.app.site import build, entry, executed, stored, view
 from rdcnlab_papers.app.site.entries import collect
 from rdcnlab_papers.app.site.entry import Entry
 from rdcnlab_papers.app.site.others import Others, others
-from rdcnlab_papers.app.site.shown import Shown, thumb_name
+from rdcnlab_papers.app.site.shown import Shown, thumb_name, write_small
 from rdcnlab_papers.app.site.sources import Sources
 from rdcnlab_papers.items import claims
 from rdcnlab_papers.items.judged import JudgedClaim, from_data
@@ -416,3 +417,11 @@ def test_a_small_picture_is_small(ran: Store, tmp_path: Path) -> None:
     shown = made(ran, tmp_path / "entry").columns[0]
     small = tmp_path / "entry" / thumb_name(shown.figure)
     assert small.stat().st_size < (tmp_path / "entry" / shown.figure).stat().st_size
+
+
+def test_a_small_picture_has_all_panels(tmp_path: Path) -> None:
+    """A picture four times as wide as high keeps its shape."""
+    Image.new("RGB", (1600, 400)).save(tmp_path / "wide.png")
+    write_small(tmp_path / "wide.png")
+    with Image.open(tmp_path / thumb_name("wide.png")) as picture:
+        assert picture.size == (560, 140)

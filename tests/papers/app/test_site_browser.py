@@ -15,7 +15,7 @@ from rdcnlab.system import extras
 from rdcnlab_papers import aykurt
 from rdcnlab_papers.app.site import build
 from tests.app import pages
-from tests.conftest import Shared
+from tests.conftest import Shared, wait_for
 from tests.pool_here import PoolHere
 
 pytestmark = pytest.mark.slow
@@ -104,3 +104,26 @@ def test_a_figure_of_the_grid_leads_to_its_statements(site: Path, browser: Any) 
     browser.find_element("css selector", ".rl-folded > summary").click()
     heads = [each.text for each in browser.find_elements("css selector", ".rl-claims th")]
     assert [head for head in heads if head.startswith("verdict")]
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_a_figure_is_shown_on_the_whole_screen_and_at_its_own_size(site: Path, browser: Any, width: int) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    pages.resize(browser, width)
+    browser.get((site / "papers/aykurt.html").as_uri())
+    browser.execute_script("document.querySelector('.rl-figure img').scrollIntoView()")
+    # a picture is loaded when it comes into view
+    wait_for(lambda: browser.find_elements("css selector", ".rl-figure a.rl-zoom"))
+    link = browser.find_element("css selector", ".rl-figure a.rl-zoom")
+    text = link.find_element("css selector", "img").get_attribute("alt")
+    link.send_keys(Keys.ENTER)
+    picture = browser.find_element("css selector", "dialog.rl-zoomed[open] img")
+    assert picture.get_attribute("alt") == text
+    assert picture.rect["width"] == width
+    picture.click()
+    assert picture.rect["width"] == browser.execute_script("return arguments[0].naturalWidth", picture)
+    assert pages.overflow_px(browser, width) <= 0
+    browser.find_element("css selector", ".rl-zoomed button").click()
+    assert not browser.find_elements("css selector", "dialog[open]")
+    assert [each["message"] for each in browser.get_log("browser") if each["level"] != "INFO"] == []

@@ -184,7 +184,7 @@ def _written(item: Item, made: Mapping[str, Any], picture: bytes, folder: Path) 
     values = dict(made)
     numbers, words, content = (values.pop(key) for key in ("numbers", "words", "interactive"))
     (folder / f"{name}.png").write_bytes(picture)
-    _small(folder / f"{name}.png")
+    write_small(folder / f"{name}.png")
     if numbers:
         (folder / f"{name}.csv").write_text(numbers, encoding="utf-8")
     if content is not None:
@@ -202,7 +202,7 @@ def thumb_name(figure: str) -> str:
     return f"small-{figure}"
 
 
-def _small(path: Path) -> None:
+def write_small(path: Path) -> None:
     """Write a small copy of a picture beside it, for a grid of many."""
     from PIL import Image
 
