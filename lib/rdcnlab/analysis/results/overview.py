@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.results.reduce import envelope, extremes
 from rdcnlab.analysis.results.series import Queue, Series, Slot, total
-from rdcnlab.analysis.show.paint import ink_on
+from rdcnlab.analysis.show.paint import colors_of, ink_on
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
@@ -98,6 +98,9 @@ def _timetables(
     lanes = {
         name: [replace(slot, target=slot.target.partition("@")[0]) for slot in slots] for name, slots in rows.items()
     }
+    # of very many links none has a colour, but the few that are drawn may have one
+    drawn = dict.fromkeys(slot.target for slots in lanes.values() for slot in slots if slot.target != DARK)
+    colors = {**colors_of(drawn), **colors}
     length = span[1] - span[0]
     named: set[str] = set()
     for index, slots in enumerate(lanes.values()):

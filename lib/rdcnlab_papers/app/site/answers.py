@@ -126,7 +126,7 @@ def _answer(run: Run, settings: str, sources: Sources) -> Answer | None:
             {
                 "flow": flow["flow"],
                 "transport": flow["cc"],
-                "completion time [s]": round(flow["fct_s"], 4),
+                "completion time [s]": round(flow["fct_s"], 4) if flow["finished"] else "not finished",
                 "goodput [Gb/s]": round(flow["goodput_Gbps"], 3),
                 "retransmissions": flow["retransmits"],
                 "limited by": flow["limited_by"],

@@ -201,7 +201,7 @@ def _explore(sources: Sources, found: Sequence[answers.Answer]) -> None:
             count=len(found),
             data=content,
             # the text must not end the element
-            answers=json.dumps(content, separators=(",", ":")).replace("</", "<\\/"),
+            answers=json.dumps(content, separators=(",", ":"), allow_nan=False).replace("</", "<\\/"),
         )
     )
     sources.write("explore.md", page)
