@@ -7,6 +7,8 @@ Each test computes the instants at which frames leave, puts them into bins as an
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -139,6 +141,28 @@ def test_a_circuit_counts_only_while_it_leads_to_the_receiver(width: str) -> Non
     assert 0.2 < lit.mean() < 0.5
     assert busy(run(scenario, {"f": ("up1@rack1", frames[lit])}), "f", "up1@rack1") == pytest.approx(1, abs=0.03)
     assert busy(run(scenario, {"f": ("up1@rack1", frames[lit][::2])}), "f", "up1@rack1") == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("network", "spans"),
+    [
+        ({"fabric": "opera", "bulk": "2 MB"}, [(0, 50)]),
+        ({"fabric": "opera", "bulk": "1 MB"}, [(50, 100)]),
+        ({"fabric": "shale", "routing": "vlb"}, None),
+        ({"fabric": "rotornet", "routing": "rotorlb"}, None),
+    ],
+)
+def test_the_queue_of_a_flow_says_when_its_circuit_is_up(
+    network: dict[str, Any], spans: list[tuple[int, int]] | None
+) -> None:
+    """Small flows have the line in the first half of 100 ns, large ones in the second; others by turns, always."""
+    flow = {"name": "f", "src": "h1", "dst": "h3", "size": "1 MB"}
+    scenario = Scenario.from_dict({"network": network, "flows": [flow]})
+    half = np.array([0.0, 50.0]), np.array(["l@rack1", "dark"])
+    turns = {"rack1>rack3": half, "rack1>rack3.2": (half[0], half[1][::-1])}
+    series = SimpleNamespace(scenario=scenario, turns=turns)
+    found = usage._lit(series, scenario.flows[0], "l@rack1", (0, 100))  # type: ignore[arg-type]
+    assert (None if found is None else list(zip(*found, strict=True))) == spans
 
 
 def test_a_flow_that_never_connected_is_not_called_reordered() -> None:

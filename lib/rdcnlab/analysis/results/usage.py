@@ -306,9 +306,13 @@ def _slots(
 def _lit(series: Series, flow: Flow, where: str, window: tuple[int, int]) -> tuple[Floats, Floats] | None:
     """Return the spans in which a line to an optical switch leads packets of a flow on; None if it always does."""
     network, (_, _, rack) = series.scenario.network, where.partition("@")
+    optics = network.optics
+    if optics is not None and (optics.levels > 1 or optics.routing == "rotorlb"):
+        return None  # its packets take circuits that lead elsewhere, too
+    waits = optics is not None and optics.bulk is not None and flow.size >= optics.bulk
     ends = network.host(flow.src).at, network.host(flow.dst).at
     for last in ends[::-1]:
-        for queue in (f"{rack}>{last}", f"{rack}>>{last}"):
+        for queue in (*[f"{rack}>{last}.2"] * waits, f"{rack}>{last}", f"{rack}>>{last}"):
             begins, targets = series.turns.get(queue, (np.empty(0), np.empty(0, str)))
             chosen = targets == where
             # a queue that several circuits serve at once has no turns
