@@ -106,9 +106,10 @@ def turns(
     seeds = min(seeds, whole.count)
     as_is = kind(profile="paper", column=column, seeds=seeds)
     changed = kind(profile="paper", column=column, seeds=seeds, changes=dict(changes))
-    first = _counted(as_is, as_is.run(**options))
+    runs = as_is.run(**options)
+    first = _counted(as_is, runs)
     after = _counted(changed, changed.run(**options))
-    others = _other_seeds(kind, column, seeds, options.get("store"))
+    others = _other_seeds(as_is, len(runs), options.get("store"))
     return [
         Turn(
             f"{as_is.paper}/{as_is.id}", as_is.column, name, seeds, row.verdict,
@@ -119,14 +120,15 @@ def turns(
     ]  # fmt: skip
 
 
-def _other_seeds(kind: type[Item], column: str, seeds: int, store: Store | None) -> dict[str, JudgedClaim]:
-    """Return the claims judged on the seeds after the first ones; none if they are not stored."""
-    twice = kind(profile="paper", column=column, seeds=2 * seeds)
+def _other_seeds(item: Item, count: int, store: Store | None) -> dict[str, JudgedClaim]:
+    """Return the claims judged on as many runs of the seeds after the item's; none if they are not stored."""
+    twice = item.with_parameters(profile=item.profile, seeds=2 * item.count)
     runs = twice.stored_runs(store)
-    if runs is None or kind.undivided:
+    if runs is None or item.undivided:
         return {}
-    used = sorted({run.scenario.seed for run in runs})[:seeds]
-    return _counted(kind(profile="paper", column=column, seeds=seeds), runs.select(lambda one: one.seed not in used))
+    used = sorted({run.scenario.seed for run in runs})[: item.count]
+    others = runs.select(lambda one: one.seed not in used)
+    return _counted(twice, others) if len(others) == count else {}
 
 
 def _counted(item: Item, runs: Runs) -> dict[str, JudgedClaim]:
