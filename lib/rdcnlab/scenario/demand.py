@@ -14,8 +14,9 @@ from rdcnlab.scenario.user_file import UserFile, from_path
 
 #: ``queues``: bytes that wait in a rack for another one. ``sent``: bytes for another rack since the last reading.
 Measure = Literal["queues", "sent"]
-#: ``greedy``: pairs of racks in the order of their demand. ``birkhoff``: permutations one after the other.
-Decide = Literal["greedy", "birkhoff"]
+#: ``matching``: the pairs whose demand is largest together. ``greedy``: pairs in the order of their demand.
+#: ``birkhoff``: permutations one after the other.
+Decide = Literal["matching", "greedy", "birkhoff"]
 
 
 class CircuitController(UserFile):
@@ -39,10 +40,13 @@ class OnDemand(Frozen):
     measure : {'queues', 'sent'}
         The demand of a rack for another one: the bytes that wait there for it, or those that came since the last
         reading.
-    decide : {'greedy', 'birkhoff'}
-        How circuits are chosen. ``greedy``: pairs of racks in the order of their demand, as long as both have a free
-        uplink. ``birkhoff``: the matrix is decomposed into permutations (Birkhoff and von Neumann), and each is up for
-        the time that its part needs, one after the other; for one uplink with `Optics.directed` circuits.
+    decide : {'matching', 'greedy', 'birkhoff'}
+        How circuits are chosen. ``matching``: those pairs of racks whose demand is largest together, which is a
+        matching of maximum weight; with several uplinks, one for each optical switch of what is left, where a pair that
+        has n circuits counts with the n+1-th part of its demand. ``greedy``: pairs in the order of their demand, as
+        long as both have a free uplink; that may give half of the largest demand. ``birkhoff``: the matrix is
+        decomposed into permutations (Birkhoff and von Neumann), and each is up for the time that its part needs, one
+        after the other; for one uplink with `Optics.directed` circuits.
     controller : CircuitController or None
         A file of Python that chooses instead of `decide`.
     """

@@ -166,7 +166,7 @@ class Comparison(Item):
         more: dict[Architecture, dict[str, Any]] = {
             "sirius": {"uplinks": 4, "day": 20_000, "night": 2_000},
             "shale": {"racks": max(4, int(np.ceil(np.sqrt(self.racks)) ** 2)), "rate": 4 * _GBPS},
-            "helios": hybrid,
+            "helios": {**hybrid, "decide": "greedy"},  # as when runs of it were first published
             "opera": circle,
             "expander": circle,
             "rotornet-direct": {"fabric": "rotornet", "uplinks": 4, "routing": "direct"},

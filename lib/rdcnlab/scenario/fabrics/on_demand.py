@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from rdcnlab.fields.quantities import Duration, FieldError, Rate, SlotDuration, whole
-from rdcnlab.scenario.demand import CircuitController, Decide, Measure
+from rdcnlab.scenario.demand import CircuitController, Decide, Measure, OnDemand
 from rdcnlab.scenario.fabrics.base import PACKET
 from rdcnlab.scenario.fabrics.optical import Optical, Slot
 from rdcnlab.scenario.queue import Buffer, Queue
@@ -27,8 +27,11 @@ class Helios(Optical):
         Propagation delay of these links in ns.
     packet_buffer : Queue
         What may wait at the packet switch for one rack.
-    every, reaction, night, measure, decide, controller
+    every, reaction, night, measure, controller
         As in `OnDemand`.
+    decide : {'matching', 'greedy', 'birkhoff'}
+        As in `OnDemand`, where the default is another one. ``greedy`` is what runs before December 2026 have. A
+        controller decides instead.
     """
 
     uplinks: Annotated[int, whole(1, 16)] = 1
@@ -39,7 +42,7 @@ class Helios(Optical):
     reaction: Duration = 100_000
     night: SlotDuration = 20_000
     measure: Measure = "queues"
-    decide: Decide = "greedy"
+    decide: Decide = "matching"
     controller: Annotated[CircuitController | None, from_path(".py", "a file of Python, *.py")] = Field(default=None)
 
     @model_validator(mode="after")
@@ -66,5 +69,7 @@ class Helios(Optical):
             network["links"] += self.packet_plane(racks, self.packet_rate, self.packet_delay, self.packet_buffer)
             network["switches"].append({"name": PACKET})
         fields = {"every", "reaction", "night", "measure", "decide", "controller"}
-        network["optics"]["demand"] = self.model_dump(mode="json", include=fields)
+        demand = network["optics"]["demand"] = self.model_dump(mode="json", include=fields)
+        if self.controller is not None and "decide" not in self.model_fields_set:
+            demand["decide"] = OnDemand.model_fields["decide"].default
         return network

@@ -13,16 +13,27 @@ import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from clock import be_exact, sleep_until
-from matchings import Demand, Pairs, birkhoff, greedy
+from matchings import Demand, Pairs, birkhoff, greedy, matching
 from ocs import DARK, slot
 
 #: One circuit: the optical switch, and the racks from which and to which it leads.
 Circuit = tuple[int, str, str]
 #: Name of the file with the decisions, in the directory of the run.
 DECISIONS = "circuits.json"
+
+
+class Choice(NamedTuple):
+    """Pairs of racks that shall have circuits, and for how many ns; None: until the next decision.
+
+    `planes` has the same pairs for each optical switch, if they were chosen so.
+    """
+
+    lasting: int | None
+    pairs: Pairs
+    planes: list[Pairs] | None = None
 
 
 class Wrong(RuntimeError):
@@ -86,21 +97,21 @@ class Controller:
             traceback.print_exc()
             self.fail(f"{type(error).__name__}: {error}")
 
-    def _period(self, reading: int, decide: Callable[[Demand, Pairs], list[tuple[int | None, Pairs]]]) -> None:
+    def _period(self, reading: int, decide: Callable[[Demand, Pairs], list[Choice]]) -> None:
         """Read, decide, and set circuits until the next reading; one that lasts is set last."""
         demand = self._read()
-        parts = decide(demand, sorted((first, last) for _, first, last in self.up))
+        choices = decide(demand, sorted((first, last) for _, first, last in self.up))
         begin, end = reading + self.plan["reaction"], reading + self.plan["every"] + self.plan["reaction"]
-        for lasting, pairs in parts:
+        for choice in choices:
             if self.done or begin + 2 * self.plan["night"] > end:
                 break
             sleep_until(begin)
-            named = [(first, last, demand.get((first, last), 0)) for first, last in pairs]
+            named = [(first, last, demand.get((first, last), 0)) for first, last in choice.pairs]
             self.rows.append((reading - self.epoch_ns, named))
-            self._set(self._placed(pairs), begin)
-            if lasting is None:
+            self._set(self._placed(choice), begin)
+            if choice.lasting is None:
                 break
-            begin += self.plan["night"] + max(lasting, self.plan["night"])
+            begin += self.plan["night"] + max(choice.lasting, self.plan["night"])
 
     def _read(self) -> Demand:
         """Return the bytes of each pair of racks that wait, or that came since the last reading."""
@@ -112,15 +123,20 @@ class Controller:
         self.sent = total
         return demand
 
-    def _shipped(self, demand: Demand, up: Pairs) -> list[tuple[int | None, Pairs]]:
+    def _shipped(self, demand: Demand, up: Pairs) -> list[Choice]:
+        if self.plan["decide"] == "matching":
+            racks = [[rack for plane, rack in self.uplinks if plane == here] for here in self.planes]
+            now = [[(first, last) for plane, first, last in self.up if plane == here] for here in self.planes]
+            found = matching(demand, now, racks, directed=self.plan["directed"])
+            return [Choice(None, [pair for pairs in found for pair in pairs], found)]
         if self.plan["decide"] == "greedy":
             standing = [pair for pair in up if self.plan["directed"] or pair[0] < pair[1]]
-            return [(None, greedy(demand, standing, self.count))]
+            return [Choice(None, greedy(demand, standing, self.count))]
         parts = birkhoff(demand, list(self.count))
-        lasting = [(size * 8 * 10**9 // self.plan["rate"], pairs) for size, pairs in parts]
-        return [*lasting[:-1], *((None, pairs) for _, pairs in lasting[-1:])]
+        lasting = [Choice(size * 8 * 10**9 // self.plan["rate"], pairs) for size, pairs in parts]
+        return [*lasting[:-1], *(Choice(None, choice.pairs) for choice in lasting[-1:])]
 
-    def _own(self) -> Callable[[Demand, Pairs], list[tuple[int | None, Pairs]]]:
+    def _own(self) -> Callable[[Demand, Pairs], list[Choice]]:
         """Return the function of the user's file; what it returns is checked."""
         name, space = self.plan["own_name"], dict[str, Any]()
         try:
@@ -131,7 +147,7 @@ class Controller:
         if not callable(own):
             raise Wrong(f"the controller {name} has no function decide(demand, circuits)")
 
-        def decide(demand: Demand, up: Pairs) -> list[tuple[int | None, Pairs]]:
+        def decide(demand: Demand, up: Pairs) -> list[Choice]:
             try:
                 pairs = [(str(first), str(last)) for first, last in own(dict(demand), list(up))]
             except BaseException as error:  # noqa: BLE001
@@ -139,7 +155,7 @@ class Controller:
                 at = f" ({name}, line {frames[-1].lineno})" if frames else ""
                 raise Wrong(f"the controller {name} raised {type(error).__name__}: {error}{at}") from None
             self._check(name, pairs)
-            return [(None, pairs)]
+            return [Choice(None, pairs)]
 
         return decide
 
@@ -161,8 +177,18 @@ class Controller:
     def _both(self, plane: int, first: str, last: str) -> list[Circuit]:
         return [(plane, first, last)] if self.plan["directed"] else [(plane, first, last), (plane, last, first)]
 
-    def _placed(self, pairs: Pairs) -> set[Circuit]:
-        """Return the circuits of pairs: those that are up stay, others take the first optical switch that is free."""
+    def _placed(self, choice: Choice) -> set[Circuit]:
+        """Return the circuits of pairs: those that are up stay, others take the first optical switch that is free.
+
+        Where a pair finds none so, each takes the switch that it was chosen for.
+        """
+        circuits = self._kept(choice.pairs)
+        if choice.planes is None or len(circuits) == sum(len(self._both(0, *pair)) for pair in choice.pairs):
+            return circuits
+        chosen = zip(self.planes, choice.planes, strict=True)
+        return {circuit for plane, pairs in chosen for pair in pairs for circuit in self._both(plane, *pair)}
+
+    def _kept(self, pairs: Pairs) -> set[Circuit]:
         wanted = Counter(pair if self.plan["directed"] else (min(pair), max(pair)) for pair in pairs)
         circuits: set[Circuit] = set()
         for plane, first, last in sorted(self.up):

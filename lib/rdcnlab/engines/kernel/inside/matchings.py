@@ -6,8 +6,11 @@ Like all modules of the guest, it imports the standard library only.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from blossom import heaviest
 
 #: Bytes, by sender's rack and receiver's rack.
 Demand = Mapping[tuple[str, str], int]
@@ -46,6 +49,69 @@ def greedy(demand: Demand, up: Iterable[tuple[str, str]], uplinks: Mapping[str, 
             for rack in pair:
                 free[rack] -= 1
     return matching
+
+
+def matching(
+    demand: Demand,
+    up: Sequence[Collection[tuple[str, str]]],
+    racks: Sequence[Collection[str]],
+    *,
+    directed: bool = False,
+) -> list[Pairs]:
+    """Return for each optical switch the pairs of racks whose demand is largest together: a maximum-weight matching.
+
+    The first switch gets the matching of the whole demand, each further one that of what is left: a pair that has n
+    circuits counts with the n+1-th part of its demand. Of matchings with equal demand, that one is taken which keeps
+    most circuits, so a circuit stays where nobody else wants its uplinks.
+
+    Parameters
+    ----------
+    demand : mapping
+        Bytes by sender's rack and receiver's rack.
+    up : sequence of collection of (str, str)
+        For each optical switch, the pairs that it joins now.
+    racks : sequence of collection of str
+        For each optical switch, the racks that have an uplink to it.
+    directed : bool
+        Whether circuits lead from the first rack of a pair to its second only: then a rack may have one circuit that
+        begins there, and one that ends there. Otherwise the demand of a pair is that of both directions.
+
+    Examples
+    --------
+    >>> demand = {("a", "b"): 9, ("b", "c"): 10, ("c", "d"): 9}
+    >>> matching(demand, [[]], ["abcd"])
+    [[('a', 'b'), ('c', 'd')]]
+    >>> matching(demand, [[], []], ["abcd", "abcd"])
+    [[('a', 'b'), ('c', 'd')], [('b', 'c')]]
+    """
+
+    def named(pair: tuple[str, str]) -> tuple[str, str]:
+        return pair if directed else (min(pair), max(pair))
+
+    wanted: Counter[tuple[str, str]] = Counter()
+    for pair, size in demand.items():
+        wanted[named(pair)] += size
+    places = {rack: number for number, rack in enumerate(sorted({rack for some in racks for rack in some}))}
+    # whole numbers: parts of the demand have a common denominator, and circuits that stay count less than any byte
+    whole, above = math.lcm(*range(1, len(racks) + 1)), len(places) + 1
+    given: Counter[tuple[str, str]] = Counter()
+    found = []
+    for here, standing in zip(racks, up, strict=True):
+        stays = set(map(named, standing))
+        weights = {}
+        for pair in sorted(set(wanted) | stays):
+            first, last = pair
+            if first in here and last in here:
+                part = wanted[pair] * whole // (1 + given[pair])
+                # a rack as a sender and as a receiver are two vertices, if circuits have a direction
+                edge = places[first], places[last] + (len(places) if directed else 0)
+                weights[edge] = part * above + (pair in stays)
+        partner = heaviest(weights)
+        names = sorted(places, key=places.__getitem__) * 2
+        chosen = [(names[one], names[other]) for one, other in partner.items() if one < other]
+        given.update(chosen)
+        found.append(chosen)
+    return found
 
 
 def birkhoff(demand: Demand, racks: Sequence[str]) -> list[tuple[int, Pairs]]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import random
 from collections import Counter
 from pathlib import Path
@@ -23,15 +23,11 @@ from tests.engines.conftest import RunGuest
 MS = 1_000_000
 
 
-@pytest.fixture(scope="module")
-def matchings() -> ModuleType:
-    """The module of the guest, which imports the standard library only."""
-    spec = importlib.util.spec_from_file_location("matchings", build.HERE / "inside" / "matchings.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def matchings(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module of the guest, which is in no package."""
+    monkeypatch.syspath_prepend(str(build.HERE / "inside"))
+    return importlib.import_module("matchings")
 
 
 def flow(name: str, src: str, dst: str, size: int = 1_000_000, **more: Any) -> dict[str, Any]:
