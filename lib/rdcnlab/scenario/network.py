@@ -217,7 +217,7 @@ class Network(Frozen):
                 allowed = f"at least {least} ns, so that the last frame of a circuit has passed the optical switch"
                 raise FieldError("optics.demand.night", f"{optics.demand.night} ns", allowed)
             if optics.demand.decide == "birkhoff" and len(nodes) > 1:
-                allowed = "greedy with several optical switches; permutations are for one"
+                allowed = "matching or greedy with several optical switches; permutations are for one"
                 raise FieldError("optics.demand.decide", "birkhoff", allowed)
         for place, row in enumerate(optics.table):
             field = f"optics.table[{place}]"

@@ -33,6 +33,7 @@ CircuitDuration = Annotated[int, *quantity(DURATION, 100, DAY_NS)]
 #: Most slots of circuits, dark ones included.
 MOST_SLOTS = 1024
 HopCost = Annotated[int, *quantity(DURATION, 1, DAY_NS)]
+MaxHops = Annotated[int, whole(1, 63)]
 Circuit = Annotated[tuple[LinkName, LinkName], Listed]
 
 
@@ -82,10 +83,11 @@ class Optics(Frozen):
     routing : {'direct', 'vlb', 'shortest', 'earliest', 'ksp', 'ucmp', 'table'}
         Where packets go that are in a rack. ``direct``: they wait for the circuit to the receiver's rack. ``vlb``
         (Valiant load balancing): packets of own hosts take any circuit that is up, and wait in the rack that they
-        reach for the direct one; see `split`. ``shortest``: the fewest circuits that are up in this slot; packets wait
-        only if there is no way. ``earliest``: they arrive in the earliest slot, with the fewest circuits. ``ksp``:
-        flows are spread over the shortest ways of each slot's circuits. ``ucmp``: flows are spread over all ways that
-        cost least, a circuit `hop_cost` and a slot of waiting its duration. ``table``: `table`.
+        reach for the direct one; see `split` and `levels`. ``shortest``: the fewest circuits that are up in this slot;
+        packets wait only if there is no way. ``earliest``: they arrive in the earliest slot, with the fewest circuits
+        of such ways; see `max_hops`. ``ksp``: flows are spread over the shortest ways of each slot's circuits.
+        ``ucmp``: flows are spread over all ways that cost least, a circuit `hop_cost` and a slot of waiting its
+        duration. ``table``: `table`.
     queue : Queue
         Limit of each queue; every rack has one for each other rack, ``RACK>RACK`` in tables, and with ``vlb`` a second
         one for packets of its own hosts, ``RACK>>RACK``.
@@ -104,6 +106,14 @@ class Optics(Frozen):
         With the routing ``vlb``: what decides which rack packets pass on their way. ``slot``: in each slot, all packets
         to one rack take the same circuit. ``packet``: they take all circuits that are up in turn, a few frames
         each. ``flow``: each flow passes one rack, and its packets wait for the circuit to that rack.
+    levels : int
+        With the routing ``vlb``: number of dimensions of a grid whose points are the racks, in the order of
+        `Network.switches`, and in which each circuit changes one coordinate. Packets take any circuit of each
+        dimension (queues ``RACK>>dimension1`` ...), then the direct one of each: at most ``2 * levels`` circuits. 1: no
+        grid.
+    max_hops : int or None
+        With the routing ``earliest``: number of circuits that a packet passes at most; its way is then the earliest one
+        if a circuit counts like some waiting. None: as many as the earliest way has.
     demand : OnDemand or None
         A controller that changes the circuits while the scenario runs. There is one slot then, with those that are up
         before its first decision, and the routing is ``direct``. Packets whose racks have no circuit take links that
@@ -121,6 +131,8 @@ class Optics(Frozen):
     ways: Annotated[int, whole(1, 16), omit_default] = 4
     hop_cost: Annotated[HopCost | None, omit_default] = None
     split: Annotated[Split, omit_default] = "slot"
+    levels: Annotated[int, whole(1, 6), omit_default] = 1
+    max_hops: Annotated[MaxHops | None, omit_default] = None
     demand: Annotated[OnDemand | None, omit_default] = None
     table: Annotated[tuple[Hop, ...], Field(max_length=1_000_000), Listed, omit_default] = ()
 
@@ -133,6 +145,7 @@ class Optics(Frozen):
         if self.demand is not None:
             self._check_demand(self.demand)
         check_spread(self.routing, self.ways, self.hop_cost, self.split)
+        check_hops(self.routing, self.levels, self.max_hops, self.split)
         for place, slot in enumerate(self.slots):
             seen: set[tuple[str, bool]] = set()
             for pair in slot.circuits:
@@ -159,6 +172,10 @@ class Optics(Frozen):
     @property
     def summary(self) -> str:
         """The routing in words, such as ``vlb by packet``."""
+        if self.max_hops is not None:
+            return f"{self.routing} of at most {self.max_hops} circuits"
+        if self.levels > 1:
+            return f"{self.routing} in {self.levels} dimensions"
         return f"{self.routing} by {self.split}" if self.routing == "vlb" else self.routing
 
     @property
@@ -180,3 +197,15 @@ def check_spread(routing: str, ways: int, hop_cost: int | None, split: str) -> N
         raise FieldError.left_out("ways", ways, f"with routing {routing}; only ksp and ucmp spread flows over ways")
     if hop_cost is not None and routing != "ucmp":
         raise FieldError.left_out("hop_cost", DURATION.format(hop_cost), f"with routing {routing}; only ucmp has costs")
+
+
+def check_hops(routing: str, levels: int, max_hops: int | None, split: str) -> None:
+    """Raise FieldError if settings that bound the circuits of a way are given with another routing."""
+    if levels > 1 and routing != "vlb":
+        raise FieldError.left_out(
+            "levels", levels, f"with routing {routing}; only vlb takes a circuit of each dimension"
+        )
+    if levels > 1 and split != "slot":
+        raise FieldError("split", split, "slot, with levels: packets take the next circuit of each dimension")
+    if max_hops is not None and routing != "earliest":
+        raise FieldError.left_out("max_hops", max_hops, f"with routing {routing}; only earliest bounds its ways")

@@ -51,6 +51,9 @@ class Waiting:
     flows : tuple of (int, bool)
         Index of each flow whose packets alone wait here, and whether these are the packets that answer. Empty: the
         packets of all other flows.
+    senders : tuple of str
+        Racks whose packets wait here, to whatever rack they go; `rack` itself means its own hosts. Empty: those of all
+        racks to `last`.
     """
 
     rack: str
@@ -60,6 +63,7 @@ class Waiting:
     route: Route
     step: Timetable
     flows: tuple[tuple[int, bool], ...] = ()
+    senders: tuple[str, ...] = ()
 
 
 def lights(scenario: Scenario) -> Iterator[Light]:
@@ -124,6 +128,9 @@ def waiting(scenario: Scenario) -> Iterator[Waiting]:
             elif not any(links):
                 _check_unused(scenario, optics, rack, last)
             yield _waiting(scenario, circuits, (rack, last), links, own=own)
+    for spray in tables.sprays:
+        pair = (spray.rack, f"dimension{spray.dimension}")
+        yield _waiting(scenario, circuits, pair, spray.links, own=True, senders=spray.senders)
     yield from _spread(scenario, circuits, tables)
 
 
@@ -154,6 +161,7 @@ def _waiting(
     own: bool | None = None,
     number: int = 1,
     flows: tuple[tuple[int, bool], ...] = (),
+    senders: tuple[str, ...] = (),
 ) -> Waiting:
     """Return a queue between two racks; `number` tells several of them apart."""
     optics, (rack, last) = scenario.network.optics, pair
@@ -166,7 +174,7 @@ def _waiting(
     )  # fmt: skip
     ways = tuple(None if link is None else (Hop(rack, link),) for link in merged)
     route = Route(rack, last, durations, ways, optics.phase)
-    return Waiting(rack, last, own, schedule, route, timetable(scenario, route, rack, every=True), flows)
+    return Waiting(rack, last, own, schedule, route, timetable(scenario, route, rack, every=True), flows, senders)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -7,10 +7,12 @@ packet takes then, or None if it waits in the rack. A packet that arrives at a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from rdcnlab.engines.network.circuits import Circuits
+from rdcnlab.engines.network.earliest import earliest
 from rdcnlab.engines.network.multipath import by_one_rack, k_shortest, uniform_cost
+from rdcnlab.engines.network.spraying import sprayed
 from rdcnlab.engines.network.tables import Routed, Table, direct_table, distances, straight, table_of
 from rdcnlab.scenario.optics import Optics
 
@@ -23,6 +25,10 @@ def routed(circuits: Circuits, optics: Optics) -> Routed:
     """
     if optics.split == "flow":
         return by_one_rack(circuits)
+    if optics.levels > 1:
+        return sprayed(circuits, optics.levels)
+    if optics.routing == "earliest":
+        return earliest(circuits, optics.max_hops)
     if optics.routing == "table":
         return Routed(_given(circuits, optics))
     if optics.routing == "ksp":
@@ -81,57 +87,9 @@ def shortest(circuits: Circuits) -> Routed:
     return Routed(table_of(circuits, step))
 
 
-def earliest(circuits: Circuits) -> Routed:
-    """Return tables by which packets arrive in the earliest slot, and pass the fewest circuits on such a way.
-
-    A packet may pass several circuits in one slot. It waits in a rack on its way where that is no later. This is the
-    optimum that HOHO computes: no way arrives in an earlier slot.
-    """
-    count = len(circuits.durations)
-    # (slots until the arrival, circuits) from a slot, by rack and receiver's rack. The circuits repeat, so the
-    # recursion goes round until nothing changes.
-    best: dict[tuple[str, str], tuple[int, int]] = {(rack, rack): (0, 0) for rack in circuits.racks}
-    chosen: list[dict[tuple[str, str], str | None]] = [{} for _ in range(count)]
-    before = None
-    while best != before:
-        before = best
-        for slot in reversed(range(count)):
-            best, chosen[slot] = _one_slot_earlier(circuits, slot, best)
-    return Routed(table_of(circuits, lambda slot, rack, last: chosen[slot].get((rack, last))))
-
-
-def _one_slot_earlier(
-    circuits: Circuits, slot: int, later: Mapping[tuple[str, str], tuple[int, int]]
-) -> tuple[dict[tuple[str, str], tuple[int, int]], dict[tuple[str, str], str | None]]:
-    """Return the costs and the choices of a slot from the costs of the slot after it."""
-    up, racks = circuits.neighbours[slot], circuits.racks
-    costs: dict[tuple[str, str], tuple[int, int]] = {}
-    choices: dict[tuple[str, str], str | None] = {}
-    for last in racks:
-        # to wait costs a slot
-        cost = {rack: (later[rack, last][0] + 1, later[rack, last][1]) for rack in racks if (rack, last) in later}
-        cost[last] = (0, 0)
-        choice: dict[str, str | None] = dict.fromkeys(racks)
-        improved = True
-        while improved:  # as many rounds as a way in this slot has circuits, at most
-            improved = False
-            for rack in racks:
-                for link, peer in sorted(up[rack].items()):
-                    if peer not in cost:
-                        continue
-                    through = (cost[peer][0], cost[peer][1] + 1)
-                    if rack not in cost or through < cost[rack]:
-                        cost[rack], choice[rack], improved = through, link, True
-        costs |= {(rack, last): value for rack, value in cost.items()}
-        choices |= {(rack, last): link for rack, link in choice.items()}
-    return costs, choices
-
-
 def _given(circuits: Circuits, optics: Optics) -> Table:
     rows = {(row.slot, row.rack, row.to): row.link for row in optics.table}
     return table_of(circuits, lambda slot, rack, last: rows.get((slot + 1, rack, last)))
 
 
-_ROUTINGS: dict[str, Callable[[Circuits], Routed]] = {
-    "direct": direct, "vlb": valiant, "shortest": shortest, "earliest": earliest,
-}  # fmt: skip
+_ROUTINGS: dict[str, Callable[[Circuits], Routed]] = {"direct": direct, "vlb": valiant, "shortest": shortest}

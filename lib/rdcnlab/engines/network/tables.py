@@ -17,6 +17,28 @@ WayOf = Callable[[int, str, str, str], Links]
 
 
 @dataclass(frozen=True)
+class Spray:
+    """A queue of a rack for packets that need a circuit of one dimension, whichever it is.
+
+    Parameters
+    ----------
+    rack : str
+        The rack.
+    dimension : int
+        The dimension, from 1.
+    senders : tuple of str
+        The racks of their senders; of the rack itself, packets of its own hosts.
+    links : tuple of str or None
+        The uplink of each slot.
+    """
+
+    rack: str
+    dimension: int
+    senders: tuple[str, ...]
+    links: Links
+
+
+@dataclass(frozen=True)
 class Routed:
     """The tables of a routing.
 
@@ -29,11 +51,14 @@ class Routed:
     way : callable or None
         With several ways between two racks: what packets do that belong to flow n of the scenario, n from 0. Packets of
         no flow follow `every`.
+    sprays : tuple of Spray
+        Queues by the packets' senders, which come before `every`.
     """
 
     every: Table
     own: Table | None = None
     way: WayOf | None = None
+    sprays: tuple[Spray, ...] = ()
 
 
 def table_of(circuits: Circuits, step: Callable[[int, str, str], str | None]) -> dict[tuple[str, str], Links]:

@@ -103,21 +103,25 @@ def segment(network: Network) -> int:
 def _device(network: Network, switch: int) -> dict[str, Any]:
     """Return the plan of a switch.
 
-    The model compares whole addresses, so a rule for a prefix is one for each host. Its hosts are no routers, so what
-    goes to a station goes to its address.
+    The model compares whole addresses, so a rule for a prefix is one for each host that has it. Its hosts are no
+    routers, so what goes to a station goes to its address.
     """
     device = ocs.device(network, switch)
     rules = []
     for rule in device["rules"]:
         if "station" in rule:
             rule = {**{name: value for name, value in rule.items() if name != "station"}, "dst": rule["station"]}
-        if "/" not in rule.get("dst", ""):
-            rules.append(rule)
-            continue
-        hosts = ipaddress.IPv4Network(rule["dst"])
-        addresses = [station.ip for station in network.stations.values()]
-        rules += [{**rule, "dst": ip} for ip in addresses if ipaddress.IPv4Address(ip) in hosts]
+        same = [rule]
+        for name in ("src", "dst"):
+            if "/" in rule.get(name, ""):
+                same = [{**one, name: ip} for one in same for ip in _addresses(network, rule[name])]
+        rules += same
     return {**device, "rules": rules}
+
+
+def _addresses(network: Network, prefix: str) -> list[str]:
+    hosts = ipaddress.IPv4Network(prefix)
+    return [station.ip for station in network.stations.values() if ipaddress.IPv4Address(station.ip) in hosts]
 
 
 def _transport(network: Network) -> dict[str, int]:

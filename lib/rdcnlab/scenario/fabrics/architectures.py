@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published optical networks, each as the circuits that it makes."""
+"""Published optical networks whose circuits do not all turn at once, and the fabrics of all architectures by name."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from rdcnlab.fields.quantities import Duration, FieldError, Listed, Rate, whole
+from rdcnlab.fields.quantities import Duration, FieldError, Listed, whole
 from rdcnlab.scenario.fabrics import factorisations
-from rdcnlab.scenario.fabrics.optical import Optical, Pair, Slot, Turning, with_nights
+from rdcnlab.scenario.fabrics.optical import Optical, Pair, Slot, with_nights
 from rdcnlab.scenario.fabrics.rotor import matchings
+from rdcnlab.scenario.fabrics.turning import RotorNet, Shale, Sirius
 from rdcnlab.scenario.optics import CircuitDuration, Routing
 
 #: Tries to find matchings by which all racks reach each other at every instant.
@@ -22,25 +23,6 @@ _TRIES = 2000
 Pairings = Literal["random", "circle"]
 
 _Matrix = Annotated[tuple[Annotated[tuple[int, ...], Listed], ...], Listed]
-
-
-class RotorNet(Turning):
-    """RotorNet (SIGCOMM 2017): rotors turn through fixed pairings of racks, all at once, and know no demand.
-
-    With n rotors, n pairings are up in a day, so a pair of racks has its circuit once in about 1/n of the pairings.
-    """
-
-    uplinks: Annotated[int, whole(1, 16)] = 2
-    routing: Routing = "vlb"
-
-    def days(self) -> list[list[Pair]]:
-        """Return the circuits of each day; see `Turning`."""
-        turns = list(matchings(self.racks))
-        days: list[list[Pair]] = [[] for _ in range(-(-len(turns) // self.uplinks))]
-        for turn, pairs in enumerate(turns):
-            day, uplink = divmod(turn, self.uplinks)
-            days[day] += [((first, uplink), (second, uplink)) for first, second in pairs]
-        return days
 
 
 class Opera(Optical):
@@ -116,80 +98,6 @@ class Opera(Optical):
             lit = [pair for number, some in pairs.items() if number != dark for pair in some]
             slots.append(Slot(self.night, lit))
         return slots
-
-
-class Sirius(Turning):
-    """Sirius (SIGCOMM 2020): passive gratings and tunable lasers; slot s joins each rack with the s-th after it.
-
-    Its cells are our packets: a slot of the paper takes less than 100 ns and carries one cell; here a slot carries at
-    least one whole frame, because Linux sends frames.
-    """
-
-    rate: Rate = 50_000_000_000
-    routing: Routing = "vlb"
-    day: CircuitDuration = 2_000
-    night: Duration = 500
-
-    @property
-    def directed(self) -> bool:
-        """Light passes a grating in one direction."""
-        return True
-
-    def days(self) -> list[list[Pair]]:
-        """Return the circuits of each day; see `Turning`."""
-        days = []
-        for first in range(1, self.racks, self.uplinks):
-            steps = enumerate(range(first, min(first + self.uplinks, self.racks)))
-            days.append(
-                [((n, uplink), ((n + step) % self.racks, uplink)) for uplink, step in steps for n in range(self.racks)]
-            )
-        return days
-
-
-class Shale(Turning):
-    """Shale (SIGCOMM 2024): racks are points of a grid of `levels` dimensions; slots turn through one after the other.
-
-    A circuit changes one coordinate of a rack. A packet needs at most as many circuits as there are dimensions, and
-    a cycle of slots is much shorter than one through all racks.
-
-    Parameters
-    ----------
-    levels : int
-        Number of dimensions. The number of racks is a power with this exponent.
-    """
-
-    racks: Annotated[int, whole(4, 64)] = 9
-    levels: Annotated[int, whole(1, 6)] = 2
-    routing: Routing = "earliest"
-    day: CircuitDuration = 10_000
-    night: Duration = 2_000
-
-    @model_validator(mode="after")
-    def _is_a_grid(self) -> Self:
-        if self.uplinks != 1:
-            raise FieldError("uplinks", self.uplinks, "1, with the fabric shale")
-        if self._side**self.levels != self.racks:
-            raise FieldError("racks", self.racks, f"a whole number to the power of levels ({self.levels})")
-        return self
-
-    @property
-    def _side(self) -> int:
-        return round(float(self.racks ** (1 / self.levels)))
-
-    @property
-    def directed(self) -> bool:
-        """A circuit leads from a rack to the one after it."""
-        return True
-
-    def days(self) -> list[list[Pair]]:
-        """Return the circuits of each day; see `Turning`."""
-        side, days = self._side, []
-        for step in range(1, side):
-            for unit in (side**level for level in range(self.levels)):
-                digits = [rack // unit % side for rack in range(self.racks)]
-                others = [rack + ((digit + step) % side - digit) * unit for rack, digit in enumerate(digits)]
-                days.append([((rack, 0), (other, 0)) for rack, other in enumerate(others)])
-        return days
 
 
 class Expander(Optical):

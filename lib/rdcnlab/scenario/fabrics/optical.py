@@ -15,13 +15,16 @@ from rdcnlab.fields.files import unreadable
 from rdcnlab.fields.quantities import Duration, FieldError, Listed, whole
 from rdcnlab.scenario.fabrics.base import Uplinked, place_hosts
 from rdcnlab.scenario.fabrics.rotor import matchings
-from rdcnlab.scenario.optics import MOST_SLOTS, CircuitDuration, HopCost, Routing, Split
+from rdcnlab.scenario.optics import MOST_SLOTS, CircuitDuration, HopCost, MaxHops, Routing, Split
 from rdcnlab.scenario.queue import Queue, QueueLimit
 from rdcnlab.scenario.user_file import DIRECTORY
 
 _COLUMNS = ("slot", "rack", "uplink", "rack", "uplink")
 _ALLOWED = f"rows of five whole numbers from 1: {', '.join(_COLUMNS)}; or a CSV file of such rows"
 
+
+#: Fields that are those of `Optics`.
+_OPTICS = {"routing", "queue", "ecn_threshold", "ways", "hop_cost", "split", "max_hops"}
 
 #: A circuit: two pairs of (rack, uplink), counted from 0.
 Pair = tuple[tuple[int, int], tuple[int, int]]
@@ -42,7 +45,7 @@ class Optical(Uplinked):
 
     Parameters
     ----------
-    routing, queue, ways, hop_cost, split : str, Queue, int, int or None, str
+    routing, queue, ways, hop_cost, split, max_hops : str, Queue, int, int or None, str, int or None
         As in `Optics`.
     """
 
@@ -51,6 +54,7 @@ class Optical(Uplinked):
     ways: Annotated[int, whole(1, 16)] = 4
     hop_cost: HopCost | None = None
     split: Split = "slot"
+    max_hops: MaxHops | None = None
 
     def slots(self) -> Sequence[Slot]:
         """Return the slots, with their dark times as slots of their own."""
@@ -73,7 +77,7 @@ class Optical(Uplinked):
                 }
                 for slot in self.slots()
             ],
-            **self.model_dump(mode="json", include={"routing", "queue", "ecn_threshold", "ways", "hop_cost", "split"}),
+            **self.model_dump(mode="json", include=_OPTICS),
         }
         if self.directed:
             circuits["directed"] = True

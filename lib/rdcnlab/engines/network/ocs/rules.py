@@ -16,6 +16,7 @@ from rdcnlab.engines.network.addresses import prefix
 from rdcnlab.engines.network.aliases import Aliases, prefix_of
 from rdcnlab.engines.network.forwarding import Match
 from rdcnlab.engines.network.numbers import MOST_RULES
+from rdcnlab.engines.network.optics import Waiting
 from rdcnlab.fields.errors import InputError
 
 #: Priority of the rules for packets of no flow; the rules of flows come before. Those for packets of a rack's own hosts
@@ -114,6 +115,9 @@ def _rest(network: Network, switch: int) -> Iterator[dict[str, Any]]:
     for queue in network.waiting:
         if queue.rack != network.switches[switch] or queue.flows:
             continue  # flows that have a queue of their own have rules of their own
+        if queue.senders:
+            yield from _sprayed(network, switch, queue)
+            continue
         last = network.switches.index(queue.last)
         routed.add(last)
         rule = {"class_id": network.classes.shared[switch, queue.schedule.name], "station": prefix(last)}
@@ -127,3 +131,17 @@ def _rest(network: Network, switch: int) -> Iterator[dict[str, Any]]:
             yield {"class_id": ends[station.name], "prio": REST, "station": station.ip}
         if line is not None and station.switch not in routed:
             yield {"class_id": static[line.number], "prio": REST, "station": station.ip}
+
+
+def _sprayed(network: Network, switch: int, queue: Waiting) -> Iterator[dict[str, Any]]:
+    """Yield the rules for packets from some racks to all others than this one."""
+    rule = {"class_id": network.classes.shared[switch, queue.schedule.name], "prio": OWN}
+    for last in network.uplinks:
+        if last == queue.rack:
+            continue
+        to = {**rule, "station": prefix(network.switches.index(last))}
+        for sender in queue.senders:
+            if sender == queue.rack:
+                yield from ({**to, "in_if": one.interface} for one in network.stations_at(switch))
+            elif sender != last:
+                yield {**to, "src": prefix(network.switches.index(sender))}
