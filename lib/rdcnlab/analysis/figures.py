@@ -54,10 +54,6 @@ LOOKS: dict[str, Look] = {
 _FURTHER = (("#000000", "*"), ("#F0E442", "p"), ("#999999", "8"))
 #: The colour of reference lines: what a paper states, a line rate, a fair share.
 REFERENCE = "#888888"
-#: Colours of losses and of ECN marks, which are readable on white and on black.
-LOST, MARKED = "#E04040", "#E69F00"
-#: Colours of flows that have no colour of their own (Okabe and Ito, without the grey of references).
-FLOWS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B")
 
 
 def look(name: str) -> Look:
@@ -65,18 +61,14 @@ def look(name: str) -> Look:
     return LOOKS.get(name, Look(name, "#555555", "."))
 
 
-def looks(names: Iterable[str], used: Iterable[str] = ()) -> dict[str, Look]:
-    """Return the looks of variants that are in one figure, where no two have the same colour or the same marker.
-
-    The colours `used` are those of other things in the figure, such as links; no variant has one of them.
-    """
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """Return the looks of variants that are in one figure, where no two have the same colour or the same marker."""
     chosen: dict[str, Look] = {}
-    taken = set(used)
-    further = iter(pair for pair in _FURTHER if pair[0] not in taken)
+    further = iter(_FURTHER)
     for name in names:
         usual = look(name)
         alike = any(usual.color == other.color or usual.marker == other.marker for other in chosen.values())
-        if alike or usual.color in taken:
+        if alike:
             color, marker = next(further)
             usual = Look(usual.label, color, marker)
         chosen[name] = usual
@@ -390,6 +382,18 @@ def legend_of(figure: Figure, handles: Sequence[Any], labels: Sequence[str], *, 
                 line.set_alpha(1.0)
             return
         box.remove()
+
+
+def legend_above(ax: Axes, *, right: bool = False) -> None:
+    """Put a small legend directly above a panel, with as many columns as fit into its width."""
+    side = "right" if right else "left"
+    for count in range(len(ax.get_legend_handles_labels()[1]), 0, -1):
+        box = ax.legend(
+            loc=f"lower {side}", bbox_to_anchor=(float(right), 1.0), ncols=count, fontsize=6.5, borderpad=0,
+            borderaxespad=0.4, handlelength=1.5, columnspacing=1.0,
+        )  # fmt: skip
+        if box.get_window_extent().width <= 0.78 * ax.figure.bbox.width:
+            return
 
 
 def band(
