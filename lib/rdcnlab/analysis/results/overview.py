@@ -115,7 +115,7 @@ def _timetables(ax: Axes, rows: Mapping[str, list[Slot]], series: Series, span: 
                 ax.text((begin + end) * 500, index, slot.target, ha="center", va="center", fontsize=6, color=ink)
     decided = series.decisions_s[(series.decisions_s >= span[0]) & (series.decisions_s <= span[1])]
     if len(decided):
-        above = {"transform": ax.get_xaxis_transform(), "clip_on": False}
+        above: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
         ax.plot(decided * 1e3, np.ones(len(decided)), "v", color="#333333", markersize=3.5, label="decision", **above)
     names = [name if len(name) <= 14 else f"{name[:12]}…" for name in rows]
     if more:
