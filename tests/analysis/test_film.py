@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from rdcnlab.analysis import film, timetables
-from rdcnlab.analysis.show.paint import colors_of
+from rdcnlab.analysis.palettes import FLOWS, LINKS
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.run import Run
@@ -66,8 +66,8 @@ def test_windows_are_the_last_ones_reported(run: Run) -> None:
 def test_bars_have_the_colours_of_links_and_no_flow_has_one_of_them(run: Run) -> None:
     stage = film._Stage(film.scenes(run))
     bars = {line.get_label(): line.get_color() for line, _ in stage.spans}
-    assert bars == stage.link_colors == {link: colors_of(["green", "blue"])[link] for link in ("green", "blue")}
-    assert {look.color for look in stage.looks.values()}.isdisjoint(bars.values())
+    assert bars == stage.link_colors == {link: LINKS[link] for link in ("green", "blue")}
+    assert set(stage.scenes.colors.values()) <= set(FLOWS)
 
 
 @pytest.mark.slow

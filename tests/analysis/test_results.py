@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 
 import rdcnlab
 from rdcnlab.analysis.film import film
 from rdcnlab.analysis.perfetto import trace
-from rdcnlab.analysis.results import reduce
+from rdcnlab.analysis.results import overview, reduce
 from rdcnlab.analysis.results.comparison import compare
 from rdcnlab.analysis.results.series import Series
 from rdcnlab.fields.errors import InputError, RunError
@@ -245,3 +246,26 @@ def test_no_flow_has_the_colour_of_a_link(run: Run) -> None:
     assert list(series.colors) == list(series.flows)
     assert not links & set(flows)
     assert len(set(flows)) == len(flows)
+
+
+def test_a_move_by_a_controller_is_drawn_as_a_timetable(run: Run) -> None:
+    series = Series(run)
+    # the rows that a controller's move has
+    rows = series.events.head(2).assign(t_ns=[20e6, 21e6], event=["decision", "slot"], link="blue@left", flow="main")
+    series.__dict__["events"] = rows
+    first, second = series.timetables["main"]
+    assert (first.begin_s, first.target, second.begin_s, second.target) == (0, "green", 0.021, "blue@left")
+    assert series.decisions_s.tolist() == [0.02]
+
+
+def test_each_entry_of_a_legend_has_something_beside_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "MOST_QUEUES", 1)
+    figure = run.plot()
+    legends = [ax.get_legend() for ax in figure.axes if ax.get_legend()] + figure.legends
+    pairs = [pair for box in legends for pair in zip(box.texts, box.legend_handles, strict=True)]
+    entries = {text.get_text(): handle for text, handle in pairs}
+    assert {"main", "migrated", "blue", "green"} <= set(entries)
+    for name, handle in entries.items():
+        is_line = not isinstance(handle, Line2D) or handle.get_linestyle() != "None" or handle.get_marker() != "None"
+        assert name.strip(), entries
+        assert is_line, name

@@ -18,8 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from rdcnlab.analysis import binned, figures, sampled, tables, timetables
-from rdcnlab.analysis.show.paint import colors_of
+from rdcnlab.analysis import binned, figures, palettes, sampled, timetables
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
@@ -53,6 +52,8 @@ class Scenes:
         For each flow its payload per second in each step, and its congestion window at the end of each step.
     queue_B : dict of str to ndarray, shape (n,)
         For each link the mean number of bytes that wait for it in each step.
+    colors : dict of str to str
+        The colour of each flow.
     """
 
     t_s: Floats
@@ -60,6 +61,7 @@ class Scenes:
     rate_bps: Mapping[str, Floats]
     cwnd_B: Mapping[str, Floats]  # noqa: N815  (unit)
     queue_B: Mapping[str, Floats]  # noqa: N815
+    colors: Mapping[str, str]
 
 
 def scenes(run: Run) -> Scenes:
@@ -97,7 +99,9 @@ def scenes(run: Run) -> Scenes:
         window[flow] = sampled.at(
             of_flow["t_ns"].to_numpy(float), of_flow["cwnd_B"].to_numpy(float), ends.astype(float)
         )
-    return Scenes(ends / 1e9, target, rate, window, {link: _queue(run, link, step, count) for link in links})
+    queue = {link: _queue(run, link, step, count) for link in links}
+    colors = palettes.of_flows({flow.name: flow.cc for flow in scenario.flows})
+    return Scenes(ends / 1e9, target, rate, window, queue, colors)
 
 
 def _step_ns(run: Run) -> int:
@@ -178,9 +182,8 @@ class _Stage:
         self.scenes = scenes
         self.figure = Figure(figsize=SIZE, dpi=DPI, layout="constrained")
         self.canvas = FigureCanvasAgg(self.figure)
-        # links have the colours of `rdcnlab show`, and no flow has one of these
-        self.link_colors = {link: color for link, color in colors_of(scenes.queue_B).items() if link in scenes.queue_B}
-        self.looks = figures.looks(dict.fromkeys(map(tables.role, scenes.target)), self.link_colors.values())
+        colors = palettes.of_links(scenes.queue_B)
+        self.link_colors = {link: colors[link] for link in scenes.queue_B}
         panels = self.figure.subplots(4, 1, sharex=True, height_ratios=[1.0, 1.3, 1.3, 1.3])
         self.t_ms = scenes.t_s * 1e3
         # begin and end of each step
@@ -211,15 +214,14 @@ class _Stage:
                 self.spans.append((line, np.repeat(np.where(is_on_link, row, np.nan), 2)))
         ax.set(ylim=(len(flows) - 0.45, -0.55), yticks=range(len(flows)), yticklabels=flows, ylabel="flow is\non link")
         for label, flow in zip(ax.get_yticklabels(), flows, strict=True):
-            label.set_color(self.looks[tables.role(flow)].color)
+            label.set_color(self.scenes.colors[flow])
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False)
 
     def _curves(self, ax: Axes, values: Mapping[str, Floats], scale: float, label: str) -> list[tuple[Any, Floats]]:
         curves = []
         for flow, series in values.items():
-            look = self.looks[tables.role(flow)]
-            (line,) = ax.plot([], [], color=look.color, label=flow, linewidth=1.4)
+            (line,) = ax.plot([], [], color=self.scenes.colors[flow], label=flow, linewidth=1.4)
             curves.append((line, series * scale))
         _axis(ax, [series for _, series in curves], label)
         return curves

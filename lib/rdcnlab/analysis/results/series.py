@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdcnlab.analysis import binned, figures, tables, timetables
-from rdcnlab.analysis.show.paint import colors_of
+from rdcnlab.analysis import binned, palettes, timetables
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.parts import ACKNOWLEDGED, CARRIED, RECEIVER, SENDER, WINDOWS, Part
 from rdcnlab.runs.run import Run
@@ -23,6 +22,8 @@ Floats = npt.NDArray[np.float64]
 #: Payload at receivers.
 _RECEIVED = Part(("bin", "where", "flow", "bytes"), RECEIVER)
 _QUEUES = Part(("bin", "link", "mean_B", "max_B", "drops", "marks"))
+#: Number of the fullest queues that have colours although there are more links than colours.
+_COLORED_QUEUES = 4
 
 
 @dataclass(frozen=True)
@@ -231,8 +232,13 @@ class Series:
             return []
         if not (self.events["event"] == "slot").any():
             return self._planned()
+        # a flow without a timetable is on its link until a controller moves it
+        links = {link.name for link in self.scenario.network.links}
+        fixed = {flow.name: str(flow.path) for flow in self.scenario.flows if str(flow.path) in links}
         spans = []
         for name, (t_ns, targets) in self.turns.items():
+            if name in fixed and t_ns[0] > 0:
+                t_ns, targets = np.append(0, t_ns), np.append(fixed[name], targets)
             spans += _joined(name, t_ns / 1e9, targets, self.end_s)
         return spans
 
@@ -255,7 +261,13 @@ class Series:
         spans_by_name: dict[str, list[Slot]] = {}
         for slot in self.slots:
             spans_by_name.setdefault(slot.of, []).append(slot)
-        return {name: spans for name, spans in spans_by_name.items() if len(spans) > 1}
+        return {name: spans for name, spans in spans_by_name.items() if len(spans) > 1 or spans[0].begin_s > self.bin_s}
+
+    @functools.cached_property
+    def decisions_s(self) -> Floats:
+        """The instants in s at which a controller decided on moves."""
+        times: Floats = np.unique(self.events.loc[self.events["event"] == "decision", "t_ns"]) / 1e9
+        return times
 
     @functools.cached_property
     def nights(self) -> list[tuple[float, float]]:
@@ -267,31 +279,19 @@ class Series:
         return []
 
     @functools.cached_property
-    def link_colors(self) -> Mapping[str, str]:
-        """A colour for each link of a timetable."""
+    def link_colors(self) -> dict[str, str]:
+        """A colour for each link; of very many, for those of the first timetables and of the fullest queues."""
         targets = (slot.target.partition("@")[0] for slots in self.timetables.values() for slot in slots)
-        return colors_of(dict.fromkeys(target for target in targets if target != DARK))
+        links = list(dict.fromkeys(target for target in targets if target != DARK))
+        queues = [queue.partition("@")[0] for queue in self.fullest]
+        most = len(palettes.LINKS)
+        first = dict.fromkeys([*links[: most - _COLORED_QUEUES], *queues[:_COLORED_QUEUES], *links, *queues])
+        return palettes.of_links(list(first)[:most])
 
     @functools.cached_property
-    def colors(self) -> Mapping[str, str]:
-        """A colour for each flow: that of its role or its variant, if no other flow has it. No link has it, either."""
-        of_links = set(self.link_colors.values())
-        usual = {}
-        for flow in self.scenario.flows:
-            known = [name for name in (flow.name, tables.role(flow.name), flow.cc) if name in figures.LOOKS]
-            if known and known[0] is not None:
-                usual[flow.name] = figures.look(known[0]).color
-        if len(set(usual.values())) == len(self.flows):
-            kept = {flow: color for flow, color in usual.items() if color not in of_links}
-        else:
-            kept = {}
-        free = [color for color in figures.FLOWS if color not in of_links | set(kept.values())]
-        # the film has black, too, where the usual colour is that of a link
-        free.sort(key=lambda color: bool(kept) and color != "#000000")
-        free = free or list(figures.FLOWS)
-        others = [flow for flow in self.flows if flow not in kept]
-        given = {flow: free[index % len(free)] for index, flow in enumerate(others)}
-        return {flow: kept.get(flow) or given[flow] for flow in self.flows}
+    def colors(self) -> dict[str, str]:
+        """A colour for each flow."""
+        return palettes.of_flows({flow.name: flow.cc for flow in self.scenario.traffic})
 
 
 def total(values: Iterable[Floats]) -> Floats:
