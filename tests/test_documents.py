@@ -216,7 +216,9 @@ def run(arguments: list[str], here: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_documents_have_blocks_and_reasons_are_few() -> None:
     found = [block for document in DOCUMENTS for block in blocks(document)]
     assert len(found) > 30
-    fenced = sum(len(re.findall(r"^```(?:yaml|python|sh|bash|text)$", each.read_text(), re.MULTILINE)) for each in DOCUMENTS)
+    fenced = sum(
+        len(re.findall(r"^```(?:yaml|python|sh|bash|text)$", each.read_text(), re.MULTILINE)) for each in DOCUMENTS
+    )
     assert len(found) == fenced  # no block escapes this test
     assert sum(bool(block.reason) for block in found) * 3 < len(found)
 

@@ -28,6 +28,8 @@ from rdcnlab.system import extras, places
 from rdcnlab_papers import full_names, select
 from rdcnlab_papers.app import reference, scorecard
 from rdcnlab_papers.app.site.stored import judge_all
+from rdcnlab_papers.benchmarks import paired
+from rdcnlab_papers.benchmarks.compared import USUAL, Comparison
 from rdcnlab_papers.items import claims
 from rdcnlab_papers.items.item import Item
 from rdcnlab_papers.items.judged import Rows
@@ -275,10 +277,11 @@ def comparison(store: Store) -> str:
     (kind,) = select([COMPARED])
     item = kind(profile="paper")
     runs = item.stored_runs(store)
-    content = None if runs is None else item.interactive(runs)
-    if runs is None or content is None:
+    if runs is None or not isinstance(item, Comparison):
         raise RunError(f"the table of transports needs all runs of {COMPARED}")
-    return content.markdown("mean")
+    ratios = paired.markdown(paired.pairs(item.flows(runs)), "web-search", USUAL, "cubic")
+    content = item.interactive(runs)
+    return f"{ratios}\n{content.note}\n" if content is not None and content.note else ratios
 
 
 def table(hashes_by_item: HashesByItem, wall_s: Mapping[str, float]) -> str:

@@ -196,9 +196,6 @@ def test_an_interactive_page_has_every_mean_with_its_interval() -> None:
     assert mean == pytest.approx(2.02)
     # Student's t of three seeds, 4.303, times 0.02 / sqrt(3)
     assert (high - low) / 2 == pytest.approx(4.303 * 0.02 / math.sqrt(3), rel=0.02)
-    assert page.markdown("mean").splitlines() == [
-        "| network (3 seeds) | CUBIC |", "|---|---|", "| rotor | 2.0 ± 0.0 |", "| opera | 3.0 ± 0.1 |",
-    ]  # fmt: skip
 
 
 @pytest.mark.slow
