@@ -209,13 +209,16 @@ def _windows(ax: Axes, series: Series, span: tuple[float, float]) -> None:
 
 def _queues(ax: Axes, series: Series, span: tuple[float, float]) -> None:
     """Draw the fullest queues, and one line for the others: the largest of them in each bin."""
-    used = [link for link in series.fullest if series.queues[link].max_B.any()] or series.fullest[:1]
-    others = [series.queues[link] for link in used[MOST_QUEUES:]]
-    used = used[:MOST_QUEUES]
+    filled = [link for link in series.fullest if series.queues[link].max_B.any()] or series.fullest[:1]
+    used = [link for link in filled if series.queues[link].max_B.max() > 0.05 * _peak(series)][:MOST_QUEUES] or filled
+    others = [link for link in filled if link not in used]
+    if len(others) == 1 and len(used) < MOST_QUEUES:
+        used, others = filled, []
     dashes = iter(("--", ":", "-.", "-"))
     if others:
-        name = f"the fullest of {len(others)} others" if len(others) > 1 else _named(series.fullest[MOST_QUEUES])
-        _queue(ax, series, _largest(others), span, {"color": figures.REFERENCE, "label": name})
+        name = f"the fullest of {len(others)} others" if len(others) > 1 else _named(others[0])
+        look = {"color": figures.REFERENCE, "label": name}
+        _queue(ax, series, _largest([series.queues[link] for link in others]), span, look)
     for link in sorted(used):
         color = series.link_colors.get(link.partition("@")[0])
         look = {"color": "#333333", "linestyle": next(dashes)} if color is None else {"color": color}
@@ -249,7 +252,7 @@ def _queue(ax: Axes, series: Series, queue: Queue, span: tuple[float, float], lo
     mean = envelope(queue.mean_B[first:last] / 1e3, series.bin_s * 1e3, _BINS)
     most = envelope(queue.max_B[first:last] / 1e3, series.bin_s * 1e3, _BINS)
     edges = mean.t + first * series.bin_s * 1e3
-    ax.stairs(mean.mean, edges, baseline=None, linewidth=1.2, **look)
+    ax.stairs(mean.mean, edges, baseline=None, linewidth=1.0, **look)
     ax.fill_between(
         edges, 0, np.append(most.high, most.high[-1:]), step="post", color=look["color"], alpha=0.12, linewidth=0
     )
