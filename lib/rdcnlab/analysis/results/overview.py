@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rdcnlab.analysis import figures, palettes, tables
 from rdcnlab.analysis.results.reduce import envelope, extremes
-from rdcnlab.analysis.results.series import Queue, Series, Slot, total
+from rdcnlab.analysis.results.series import Queue, Series, Slot, queue_name, total
 from rdcnlab.analysis.show.paint import ink_on
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.run import Run
@@ -216,13 +216,13 @@ def _queues(ax: Axes, series: Series, span: tuple[float, float]) -> None:
         used, others = filled, []
     dashes = iter(("--", ":", "-.", "-"))
     if others:
-        name = f"the fullest of {len(others)} others" if len(others) > 1 else _named(others[0])
+        name = f"the fullest of {len(others)} others" if len(others) > 1 else queue_name(others[0])
         look = {"color": figures.REFERENCE, "label": name}
         _queue(ax, series, _largest([series.queues[link] for link in others]), span, look)
     for link in sorted(used):
         color = series.link_colors.get(link.partition("@")[0])
         look = {"color": "#333333", "linestyle": next(dashes)} if color is None else {"color": color}
-        _queue(ax, series, series.queues[link], span, look | {"label": _named(link)})
+        _queue(ax, series, series.queues[link], span, look | {"label": queue_name(link)})
     limits = {series.limits_B.get(link) for link in used}
     limit = limits.pop() if len(limits) == 1 else None
     if limit is not None and _peak(series) > 0.5 * limit:
@@ -235,11 +235,6 @@ def _queues(ax: Axes, series: Series, span: tuple[float, float]) -> None:
 def _largest(queues: list[Queue]) -> Queue:
     """Return a queue that is as long as the longest of some queues in each bin."""
     return Queue(*(np.max([getattr(queue, field.name) for queue in queues], axis=0) for field in fields(Queue)))
-
-
-def _named(queue: str) -> str:
-    """Return the name of a queue; `>>` is that of packets that leave by any circuit, which few readers know."""
-    return f"{queue} (any circuit)" if ">>" in queue else queue
 
 
 def _peak(series: Series) -> float:
