@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rdcnlab.analysis import figures, palettes, tables
 from rdcnlab.analysis.results.reduce import envelope, extremes
-from rdcnlab.analysis.results.series import Queue, Series, Slot, total
+from rdcnlab.analysis.results.series import Queue, Series, Slot, queue_name, total
 from rdcnlab.analysis.show.paint import ink_on
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.run import Run
@@ -209,17 +209,20 @@ def _windows(ax: Axes, series: Series, span: tuple[float, float]) -> None:
 
 def _queues(ax: Axes, series: Series, span: tuple[float, float]) -> None:
     """Draw the fullest queues, and one line for the others: the largest of them in each bin."""
-    used = [link for link in series.fullest if series.queues[link].max_B.any()] or series.fullest[:1]
-    others = [series.queues[link] for link in used[MOST_QUEUES:]]
-    used = used[:MOST_QUEUES]
+    filled = [link for link in series.fullest if series.queues[link].max_B.any()] or series.fullest[:1]
+    used = [link for link in filled if series.queues[link].max_B.max() > 0.05 * _peak(series)][:MOST_QUEUES] or filled
+    others = [link for link in filled if link not in used]
+    if len(others) == 1 and len(used) < MOST_QUEUES:
+        used, others = filled, []
     dashes = iter(("--", ":", "-.", "-"))
     if others:
-        name = f"the fullest of {len(others)} others" if len(others) > 1 else _named(series.fullest[MOST_QUEUES])
-        _queue(ax, series, _largest(others), span, {"color": figures.REFERENCE, "label": name})
+        name = f"the fullest of {len(others)} others" if len(others) > 1 else queue_name(others[0])
+        look = {"color": figures.REFERENCE, "label": name}
+        _queue(ax, series, _largest([series.queues[link] for link in others]), span, look)
     for link in sorted(used):
         color = series.link_colors.get(link.partition("@")[0])
         look = {"color": "#333333", "linestyle": next(dashes)} if color is None else {"color": color}
-        _queue(ax, series, series.queues[link], span, look | {"label": _named(link)})
+        _queue(ax, series, series.queues[link], span, look | {"label": queue_name(link)})
     limits = {series.limits_B.get(link) for link in used}
     limit = limits.pop() if len(limits) == 1 else None
     if limit is not None and _peak(series) > 0.5 * limit:
@@ -234,11 +237,6 @@ def _largest(queues: list[Queue]) -> Queue:
     return Queue(*(np.max([getattr(queue, field.name) for queue in queues], axis=0) for field in fields(Queue)))
 
 
-def _named(queue: str) -> str:
-    """Return the name of a queue; `>>` is that of packets that leave by any circuit, which few readers know."""
-    return f"{queue} (any circuit)" if ">>" in queue else queue
-
-
 def _peak(series: Series) -> float:
     return max(float(queue.max_B.max()) for queue in series.queues.values())
 
@@ -249,7 +247,7 @@ def _queue(ax: Axes, series: Series, queue: Queue, span: tuple[float, float], lo
     mean = envelope(queue.mean_B[first:last] / 1e3, series.bin_s * 1e3, _BINS)
     most = envelope(queue.max_B[first:last] / 1e3, series.bin_s * 1e3, _BINS)
     edges = mean.t + first * series.bin_s * 1e3
-    ax.stairs(mean.mean, edges, baseline=None, linewidth=1.2, **look)
+    ax.stairs(mean.mean, edges, baseline=None, linewidth=1.0, **look)
     ax.fill_between(
         edges, 0, np.append(most.high, most.high[-1:]), step="post", color=look["color"], alpha=0.12, linewidth=0
     )

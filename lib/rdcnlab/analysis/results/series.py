@@ -294,6 +294,11 @@ class Series:
         return palettes.of_flows({flow.name: flow.cc for flow in self.scenario.traffic})
 
 
+def queue_name(queue: str) -> str:
+    """Return the name of a queue; `>>` is that of packets that leave by any circuit, which few readers know."""
+    return f"{queue} (any circuit)" if ">>" in queue else queue
+
+
 def total(values: Iterable[Floats]) -> Floats:
     """Return the sum of curves in bins; a shorter one is 0 after its end."""
     curves = list(values)

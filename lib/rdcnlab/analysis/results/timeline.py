@@ -22,7 +22,7 @@ import pandas as pd
 from rdcnlab.analysis import palettes
 from rdcnlab.analysis.results.limits import limits
 from rdcnlab.analysis.results.reduce import extremes
-from rdcnlab.analysis.results.series import Series, total
+from rdcnlab.analysis.results.series import Series, queue_name, total
 from rdcnlab.analysis.show.paint import ink_on
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
@@ -202,7 +202,7 @@ def _queues(series: Series) -> tuple[list[dict[str, Any]], float | None]:
         dash = [] if index < _SOLID else [4, 3]
         color = series.link_colors.get(link.partition("@")[0], _GREY)
         values = series.queues[link].max_B / 1e3
-        curves.append(_bins(series, link, values, color=color, dash=dash) | {"flow": f"queue {link}"})
+        curves.append(_bins(series, queue_name(link), values, color=color, dash=dash) | {"flow": f"queue {link}"})
     limits = {series.limits_B.get(link) for link in fullest}
     limit = limits.pop() if len(limits) == 1 else None
     if limit is None or max(float(series.queues[link].max_B.max()) for link in fullest) < limit / 2:
