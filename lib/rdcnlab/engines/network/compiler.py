@@ -11,7 +11,7 @@ from rdcnlab.engines.network.circuits import uplinks
 from rdcnlab.engines.network.classes import Classes, check_numbers, classes_of
 from rdcnlab.engines.network.hosts import machines_of
 from rdcnlab.engines.network.network import Network
-from rdcnlab.engines.network.numbers import FIRST_PORT, LAST_LINK, FEW_RULES, PORTS
+from rdcnlab.engines.network.numbers import FEW_RULES, FIRST_PORT, LAST_LINK, PORTS
 from rdcnlab.engines.network.optics import beside_circuits, lights, waiting
 from rdcnlab.engines.network.parts import Station, lines_and_trunks, stations_of
 from rdcnlab.engines.network.pipelines import pipelines_of
