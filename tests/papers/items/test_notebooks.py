@@ -92,6 +92,8 @@ def test_a_reader_learns_what_is_asked_and_where_and_the_score_says_what_verdict
     assert "**What to look at.**" in text
     # said once, by the card of `item.score()`
     assert not [verdict for verdict in Verdict if f"- `{verdict}`" in text]
+    # so few words that the figure begins on the first screen, of 900 pixels; what was learnt is below it
+    assert len(text) < 2050
     # the figure comes first, then its score, then the network in words and as a picture
     cells = [cell.source for cell in notebook.cells]
     place = [cell.id for cell in notebook.cells].index(f"{kind.id}{NETWORK}")
