@@ -82,7 +82,7 @@ class KernelEngine(Engine):
         """Return what flows, or hosts with programs, have received so far; see `Engine`."""
         with contextlib.suppress(OSError):  # the guest has not begun, or it has ended
             if not self.scenario.flows:
-                return arriving.read(self.network, directory, self.virtual_ns(directory) or 0)
+                return arriving.read(self.network, directory)
             return guest_progress.read(directory, START_NS)
         return None
 
