@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of one run: its timetables, the rates and windows of its flows, and the queues, over time."""
+"""The picture of one run over time: its timetables and programs, the rates and windows of its flows, the queues."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rdcnlab.analysis import figures, palettes, tables
+from rdcnlab.analysis.results import programs
 from rdcnlab.analysis.results.reduce import envelope, extremes
 from rdcnlab.analysis.results.series import Queue, Series, Slot, queue_name, total
 from rdcnlab.analysis.show.paint import ink_on
@@ -45,15 +46,18 @@ def overview(run: Run, *, span_ms: tuple[float, float] | None = None, sequence: 
     has = [bool(series.rates), bool(series.windows), bool(series.queues)]
     drawn = [draw for draw, exists in zip(quantities, has, strict=True) if exists]
     more = len(series.timetables) - len(rows)
-    heights = ([ROW * (len(rows) + bool(more)) + 0.08] if rows else []) + [
-        PANEL * (1.25 if not index else 1) for index in range(len(drawn))
-    ]
+    ran = series.programs
+    counts = [len(rows) + bool(more), min(len(ran), programs.MOST + 1)]
+    lanes = [ROW * count + 0.08 for count in counts if count]
+    heights = lanes + [PANEL * (1.25 if not index else 1) for index in range(len(drawn))]
     with figures.style():
         figure = figures.drawing(WIDTH, sum(heights) + 0.95)
         panels = list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False).ravel())
         if rows:
             _timetables(panels[0], rows, series, (begin, end), more)
-        for ax, draw in zip(panels[bool(rows) :], drawn, strict=True):
+        if ran:
+            programs.draw(panels[len(lanes) - 1], ran, (begin, end), WIDTH - 1.2)
+        for ax, draw in zip(panels[len(lanes) :], drawn, strict=True):
             draw(ax, series, (begin, end))
             _shade(ax, series, end - begin)
             ax.set_ylim(bottom=0)
@@ -62,7 +66,7 @@ def overview(run: Run, *, span_ms: tuple[float, float] | None = None, sequence: 
         if not figures.in_column():
             panels[0].set_title(_title(series), fontsize=8, loc="left")
         if series.rates:
-            figures.legend(figure, panels[bool(rows)], columns=6)
+            figures.legend(figure, panels[len(lanes)], columns=6)
         figure.align_ylabels(panels)
     return figure
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdcnlab.analysis import binned, palettes, timetables
+from rdcnlab.analysis.results.programs import Ran, programs
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.parts import ACKNOWLEDGED, CARRIED, RECEIVER, SENDER, WINDOWS, Part
 from rdcnlab.runs.run import Run
@@ -99,10 +100,14 @@ class Series:
         return self._dense(rows, receiver=name == "goodput")
 
     def check_traffic(self) -> None:
-        """Raise RunError if there is nothing to draw: no packet of TCP or UDP was carried."""
-        if not self.rates and not any(queue.max_B.any() for queue in self.queues.values()):
-            printed = "; what its programs printed is stored with it" if self.scenario.programs else ""
-            raise RunError(f"run {self.run.id[:12]} carried no packets of TCP or UDP, so nothing can be drawn{printed}")
+        """Raise RunError if there is nothing to draw: no program ran, and no packet of TCP or UDP was carried."""
+        if not self.programs and not self.rates and not any(queue.max_B.any() for queue in self.queues.values()):
+            raise RunError(f"run {self.run.id[:12]} carried no packets of TCP or UDP, so nothing can be drawn")
+
+    @functools.cached_property
+    def programs(self) -> list[Ran]:
+        """The programs; none with folded bins, because a folded instant is in many spans."""
+        return [] if self.fold_s is not None else programs(self.run)
 
     def _dense(self, rows: pd.DataFrame, *, receiver: bool) -> dict[str, Floats]:
         base = self.scenario.probes.bin
@@ -205,12 +210,15 @@ class Series:
 
     @functools.cached_property
     def end_s(self) -> float:
-        """End of the last bin with traffic or of the last ACK, whichever is later; not after the end of the run."""
+        """End of the last bin with traffic, ACK or program, whichever is last; not after the end of the run."""
         ends = [len(values) * self.bin_s for values in self.rates.values()]
         if self.fold_s is not None:
             return min(max(ends, default=self.bin_s), self.fold_s)
         ends += [float(t_s[-1]) for t_s, _ in self.windows.values() if len(t_s)]
-        return min(max(ends, default=self.bin_s), self.run.end_s)
+        ends += [program.end_s for program in self.programs if program.end_s is not None]
+        # what only programs do that went on until the run ended
+        last = self.run.end_s if self.programs else self.bin_s
+        return min(max(ends, default=last) or last, self.run.end_s)
 
     @functools.cached_property
     def turns(self) -> dict[str, tuple[Floats, npt.NDArray[np.str_]]]:

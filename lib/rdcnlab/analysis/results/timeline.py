@@ -21,6 +21,7 @@ import pandas as pd
 
 from rdcnlab.analysis import palettes
 from rdcnlab.analysis.results.limits import limits
+from rdcnlab.analysis.results.programs import Ran
 from rdcnlab.analysis.results.reduce import extremes
 from rdcnlab.analysis.results.series import Series, queue_name, total
 from rdcnlab.analysis.show.paint import ink_on
@@ -79,7 +80,8 @@ def timeline(run: Run) -> Timeline:
     content = data(series)
     rows = limits(run)
     scenario = run.scenario
-    about = f"{len(scenario.flows)} flows, run {run.id[:12]}, virtual time to {series.end_s * 1e3:.6g} ms"
+    count, what = (len(series.programs), "program") if series.programs else (len(scenario.flows), "flow")
+    about = f"{count} {what}{'s' * (count != 1)}, run {run.id[:12]}, virtual time to {series.end_s * 1e3:.6g} ms"
     if series.fold_s is not None:
         about += f"; each bin is the mean over all spans of {series.fold_s * 1e3:g} ms"
     if series.missing:
@@ -91,13 +93,14 @@ def timeline(run: Run) -> Timeline:
         license=_static("uPlot-LICENSE"),
         uplot_css=_static("uPlot.min.css"),
         css=_static("timeline.css"),
-        flows=_table(rows),
+        flows=f'<h2>Flows</h2>\n<div class="wide">{_table(rows)}</div>' if len(rows) else "",
         uplot=_static("uPlot.iife.min.js"),
         # the text must not end the element
         data=json.dumps(content, separators=(",", ":")).replace("</", "<\\/"),
         script=_static("timeline.js"),
     )
-    panels = 235 * len(content["panels"]) + 18 * len(content["timetables"]) + 15 * len(content["events"])
+    lanes = len(content["timetables"]) + len(content["programs"])
+    panels = 235 * len(content["panels"]) + 18 * lanes + 15 * len(content["events"])
     return Timeline(page, min(1200, 330 + panels + 24 * min(len(rows), 10)))
 
 
@@ -122,7 +125,9 @@ def data(series: Series) -> dict[str, Any]:
     }
     targets = [str(name) for name in dict.fromkeys(span[2] for spans in timetables.values() for span in spans)]
     shown = {target: _NIGHT if target == DARK else series.link_colors.get(target, _GREY) for target in targets}
-    flows = series.flows[:MOST_FLOWS]
+    # pairs of hosts whose programs sent nothing are none
+    of_scenario = {flow.name for flow in series.scenario.flows}
+    flows = [flow for flow in series.flows if flow in of_scenario or flow in series.rates][:MOST_FLOWS]
     many = len(series.rates) > MOST_FLOWS
     rates = {"all flows": total(series.rates.values())} if many else series.rates
     curves = [
@@ -154,6 +159,7 @@ def data(series: Series) -> dict[str, Any]:
         "end_ms": series.end_s * 1e3,
         "flows": [{"name": name, "color": _color(series, name)} for name in (rates if many else flows)],
         "timetables": [{"name": name, "spans": spans} for name, spans in timetables.items()],
+        "programs": [{"name": one.name, "spans": [_ran(series, one)]} for one in series.programs],
         "colors": shown,
         "inks": {target: ink_on(color) for target, color in shown.items()},
         "nights": [[begin * 1e3, end * 1e3] for begin, end in series.nights],
@@ -167,6 +173,12 @@ def data(series: Series) -> dict[str, Any]:
         ],
         "reduced": " ".join(messages),
     }
+
+
+def _ran(series: Series, program: Ran) -> list[Any]:
+    """Return begin and end of a program in ms, and its command."""
+    end_s = series.end_s if program.end_s is None else program.end_s
+    return [program.begin_s * 1e3, end_s * 1e3, program.command]
 
 
 def _moved(timetables: dict[str, list[list[Any]]]) -> list[list[float]]:
