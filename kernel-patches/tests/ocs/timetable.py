@@ -205,6 +205,42 @@ def case_round_robin() -> str:
         return ""
 
 
+def case_ranks_come_first() -> str:
+    """Of three classes that wait, two of rank 1 take turns, and that of rank 2 is last; ranks change with slots."""
+    with Net(4) as net:
+        net.ocs.link_set(0, rate=10**8)
+        epoch = time.monotonic_ns()
+        for i, rank in enumerate((2, 1, 1)):
+            first = slot(100 * MS, DARK)
+            # a frame of 1226 bytes takes 100 us; after 1.05 ms class 0 comes first
+            table = [first, slot(1050 * US, 0, rank=rank), slot(10_000 * MS, 0, rank=0 if i == 0 else rank)]
+            net.ocs.class_set(i, table, hold=True)
+            net.ocs.rule_add(i, in_if=f"p{i}")
+        equal([one.get("rank") for one in net.ocs.timetables()[0]], [None, 2, None], "ranks in a dump")
+        net.ocs.start(epoch)
+        with Trace("ocs_dequeue") as rows:
+            for i in range(3):
+                burst(net.udp(i), 3, 8 - i, 1226)
+        found = [r["cls"] for r in rows if r["cls"] < 3]
+        # eleven frames have begun by 1.05 ms; then class 0 has all of its eight, and two of the others are left
+        equal(found, [1, 2] * 5 + [1] + [0] * 8 + [2, 1], "classes")
+    return ""
+
+
+def case_a_lower_rank_overtakes_what_waits() -> str:
+    """A frame of rank 0 that arrives later leaves after the one under way, before all of rank 1."""
+    with Net(3) as net:
+        net.ocs.link_set(0, rate=10**7)
+        for i in range(2):
+            net.ocs.class_set(i, [slot(0, 0, rank=1 - i)], voq={})
+            net.ocs.rule_add(i, in_if=f"p{i}")
+        with Trace("ocs_dequeue") as rows:
+            burst(net.udp(0), 2, 5, 1226)
+            burst(net.udp(1), 2, 2, 1226)
+        equal([r["cls"] for r in rows if r["cls"] < 2], [0, 1, 1, 0, 0, 0, 0], "classes")
+    return ""
+
+
 def case_two_classes_swap_at_once() -> str:
     """At one instant class 0 leaves link 0 and class 1 takes it; no packet of class 0 slips through."""
     with Net(3) as net:

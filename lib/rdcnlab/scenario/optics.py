@@ -14,16 +14,17 @@ from rdcnlab.fields.quantities import (
     Frozen,
     LinkName,
     Listed,
+    PositiveSize,
     omit_default,
     quantity,
     whole,
 )
-from rdcnlab.fields.units import DURATION
+from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario.demand import OnDemand
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
 
 #: How racks choose the next circuit of a packet; `rdcnlab.engines.network.routing` has one function for each.
-Routing = Literal["direct", "vlb", "shortest", "earliest", "ksp", "ucmp", "table"]
+Routing = Literal["direct", "vlb", "rotorlb", "shortest", "earliest", "ksp", "ucmp", "table"]
 ROUTINGS: tuple[str, ...] = get_args(Routing)
 #: How packets to one rack are spread over circuits with the routing ``vlb``.
 Split = Literal["slot", "packet", "flow"]
@@ -80,14 +81,16 @@ class Optics(Frozen):
     ----------
     slots : tuple of CircuitSlot
         They repeat for ever. Before the first slot it is in force, too.
-    routing : {'direct', 'vlb', 'shortest', 'earliest', 'ksp', 'ucmp', 'table'}
+    routing : {'direct', 'vlb', 'rotorlb', 'shortest', 'earliest', 'ksp', 'ucmp', 'table'}
         Where packets go that are in a rack. ``direct``: they wait for the circuit to the receiver's rack. ``vlb``
         (Valiant load balancing): packets of own hosts take any circuit that is up, and wait in the rack that they
-        reach for the direct one; see `split` and `levels`. ``shortest``: the fewest circuits that are up in this slot;
-        packets wait only if there is no way. ``earliest``: they arrive in the earliest slot, with the fewest circuits
-        of such ways; see `max_hops`. ``ksp``: flows are spread over the shortest ways of each slot's circuits.
-        ``ucmp``: flows are spread over all ways that cost least, a circuit `hop_cost` and a slot of waiting its
-        duration. ``table``: `table`.
+        reach for the direct one; see `split` and `levels`. ``rotorlb`` (RotorNet's): packets that have passed one
+        circuit wait for the direct one and come first, then own packets whose direct circuit is up, and last own
+        packets that take another circuit, and so what is left of it. ``shortest``: the fewest circuits that are up in
+        this slot; packets wait only if there is no way; see `bulk`. ``earliest``: they arrive in the earliest slot,
+        with the fewest circuits of such ways; see `max_hops`. ``ksp``: flows are spread over the shortest ways of each
+        slot's circuits. ``ucmp``: flows are spread over all ways that cost least, a circuit `hop_cost` and a slot of
+        waiting its duration. ``table``: `table`.
     queue : Queue
         Limit of each queue; every rack has one for each other rack, ``RACK>RACK`` in tables, and with ``vlb`` a second
         one for packets of its own hosts, ``RACK>>RACK``.
@@ -114,6 +117,10 @@ class Optics(Frozen):
     max_hops : int or None
         With the routing ``earliest``: number of circuits that a packet passes at most; its way is then the earliest one
         if a circuit counts like some waiting. None: as many as the earliest way has.
+    bulk : int or None
+        With the routing ``shortest``: data of flows of so many bytes and more wait for the direct circuit
+        (queues ``RACK>RACK.2``), and take what other packets leave of it, as Opera's large flows do. None: all flows
+        take the shortest way.
     demand : OnDemand or None
         A controller that changes the circuits while the scenario runs. There is one slot then, with those that are up
         before its first decision, and the routing is ``direct``. Packets whose racks have no circuit take links that
@@ -133,6 +140,7 @@ class Optics(Frozen):
     split: Annotated[Split, omit_default] = "slot"
     levels: Annotated[int, whole(1, 6), omit_default] = 1
     max_hops: Annotated[MaxHops | None, omit_default] = None
+    bulk: Annotated[PositiveSize | None, omit_default] = None
     demand: Annotated[OnDemand | None, omit_default] = None
     table: Annotated[tuple[Hop, ...], Field(max_length=1_000_000), Listed, omit_default] = ()
 
@@ -145,6 +153,9 @@ class Optics(Frozen):
         if self.demand is not None:
             self._check_demand(self.demand)
         check_spread(self.routing, self.ways, self.hop_cost, self.split)
+        if self.bulk is not None and self.routing != "shortest":
+            reason = f"with routing {self.routing}; only shortest lets large flows wait for direct circuits"
+            raise FieldError.left_out("bulk", SIZE.format(self.bulk), reason)
         check_hops(self.routing, self.levels, self.max_hops, self.split)
         for place, slot in enumerate(self.slots):
             seen: set[tuple[str, bool]] = set()
@@ -177,6 +188,11 @@ class Optics(Frozen):
         if self.levels > 1:
             return f"{self.routing} in {self.levels} dimensions"
         return f"{self.routing} by {self.split}" if self.routing == "vlb" else self.routing
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether packets to one rack take several circuits in turn within a slot."""
+        return self.split == "packet" or self.routing == "rotorlb"
 
     @property
     def cycle(self) -> int:

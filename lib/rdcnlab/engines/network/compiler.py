@@ -41,7 +41,9 @@ def compile_network(scenario: Scenario, *, several_addresses: bool = True) -> Ne
     numbers = {name: number for number, name in enumerate(names)}
     lines, trunks = lines_and_trunks(scenario, numbers)
     light, queues = tuple(lights(scenario)), tuple(waiting(scenario))
-    waits = (Way(one.flows, one.schedule, one.route, {one.rack: one.step}, rest=True) for one in queues)
+    waits = (
+        Way(one.flows, one.schedule, one.route, {one.rack: one.step}, rest=True, ranks=one.ranks) for one in queues
+    )
     ways = (*all_ways(scenario), *waits)
     classes = classes_of(scenario, numbers, lines, ways, light)
     if len(lines) > LAST_LINK + 1:

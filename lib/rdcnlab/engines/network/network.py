@@ -183,7 +183,7 @@ class Network:
 
         Changes from one of these circuits to the next are no events: there would be more of them than packets.
         """
-        if self.optics is None or self.optics.split != "packet":
+        if self.optics is None or not self.optics.in_turn:
             return range(0)
         # `waiting` yields the queues of own packets last, so their numbers follow each other
         numbers = [

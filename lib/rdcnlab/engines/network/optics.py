@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from rdcnlab.engines.network.circuits import Circuits, uplinks
 from rdcnlab.engines.network.numbers import MOST_RULES
+from rdcnlab.engines.network.ranked import with_bulk
 from rdcnlab.engines.network.routing import routed
 from rdcnlab.engines.network.tables import Links, Routed, Table
 from rdcnlab.fields.errors import InputError
@@ -21,6 +22,9 @@ from rdcnlab.scenario.network import Network as ScenarioNetwork
 from rdcnlab.scenario.optics import Optics
 from rdcnlab.scenario.routes import Graph, Hop, NoWay, Route, Timetable
 from rdcnlab.scenario.timetable import LEAST_SLOT
+
+#: What a queue does in a slot: the link that it takes, and its rank there.
+_Step = tuple[str | None, int]
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,8 @@ class Waiting:
     senders : tuple of str
         Racks whose packets wait here, to whatever rack they go; `rack` itself means its own hosts. Empty: those of all
         racks to `last`.
+    ranks : tuple of int
+        The rank of the queue in each slot of `route`; empty: 0.
     """
 
     rack: str
@@ -64,6 +70,7 @@ class Waiting:
     step: Timetable
     flows: tuple[tuple[int, bool], ...] = ()
     senders: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = ()
 
 
 def lights(scenario: Scenario) -> Iterator[Light]:
@@ -117,6 +124,9 @@ def waiting(scenario: Scenario) -> Iterator[Waiting]:
         return
     circuits = _circuits(network, optics)
     tables = routed(circuits, optics)
+    if optics.bulk is not None:
+        bulk = {number for number, flow in enumerate(scenario.traffic) if flow.size >= optics.bulk}
+        tables = with_bulk(circuits, tables, bulk)
     kinds: list[tuple[Table, bool | None]] = [(tables.every, None if tables.own is None else False)]
     if tables.own is not None:
         kinds.append((tables.own, True))
@@ -127,7 +137,8 @@ def waiting(scenario: Scenario) -> Iterator[Waiting]:
                 links = tuple(link or beside for link in links)
             elif not any(links):
                 _check_unused(scenario, optics, rack, last)
-            yield _waiting(scenario, circuits, (rack, last), links, own=own)
+            ranks = (tables.own_ranks or {}).get((rack, last), ()) if own else ()
+            yield _waiting(scenario, circuits, (rack, last), links, own=own, ranks=ranks)
     for spray in tables.sprays:
         pair = (spray.rack, f"dimension{spray.dimension}")
         yield _waiting(scenario, circuits, pair, spray.links, own=True, senders=spray.senders)
@@ -135,14 +146,14 @@ def waiting(scenario: Scenario) -> Iterator[Waiting]:
 
 
 def _circuits(network: ScenarioNetwork, optics: Optics) -> Circuits:
-    """Return the circuits in the slots of tables: with a split by packet, a slot is a part of a slot of the network.
+    """Return the circuits in the slots of tables: where circuits are taken in turn, a slot is a part of a slot.
 
     A queue that comes to an uplink is served after those that were there. So a part must be long enough for a frame of
     each: packets from other racks, those with the direct circuit, and a share of all other queues of the rack. One more
     frame is under way when a part begins. With shorter parts the queues to the last racks would never be served.
     """
     circuits = Circuits.of(network)
-    if optics.split != "packet":
+    if not optics.in_turn:
         return circuits
     links = uplinks(network)
     fewest = min(map(len, links.values()))
@@ -162,11 +173,13 @@ def _waiting(
     number: int = 1,
     flows: tuple[tuple[int, bool], ...] = (),
     senders: tuple[str, ...] = (),
+    ranks: tuple[int, ...] = (),
 ) -> Waiting:
     """Return a queue between two racks; `number` tells several of them apart."""
     optics, (rack, last) = scenario.network.optics, pair
     assert optics is not None
-    merged, durations = _merged(links, circuits.durations)
+    steps, durations = _merged(tuple(zip(links, ranks or (0,) * len(links), strict=True)), circuits.durations)
+    merged = tuple(link for link, _ in steps)
     slots = tuple(map(_slot, merged, durations))
     schedule = Schedule.model_construct(
         name=f"{rack}{'>>' if own else '>'}{last}{'' if number == 1 else f'.{number}'}", slots=slots,
@@ -174,7 +187,9 @@ def _waiting(
     )  # fmt: skip
     ways = tuple(None if link is None else (Hop(rack, link),) for link in merged)
     route = Route(rack, last, durations, ways, optics.phase)
-    return Waiting(rack, last, own, schedule, route, timetable(scenario, route, rack, every=True), flows, senders)
+    step = timetable(scenario, route, rack, every=True)
+    ranked = tuple(rank for _, rank in steps) if any(ranks) else ()
+    return Waiting(rack, last, own, schedule, route, step, flows, senders, ranked)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -196,7 +211,7 @@ def _spread(scenario: Scenario, circuits: Circuits, tables: Routed) -> Iterator[
     for index, flow in enumerate(scenario.traffic):
         if program_traffic.is_of_programs(flow):
             continue
-        for back in (False, True):
+        for back in (False, True) if tables.answers else (False,):
             first, last = (at[flow.dst], at[flow.src]) if back else (at[flow.src], at[flow.dst])
             for rack in circuits.racks if first != last else ():
                 links = () if rack == last else tables.way(index, rack, first, last)
@@ -208,10 +223,13 @@ def _spread(scenario: Scenario, circuits: Circuits, tables: Routed) -> Iterator[
         rules[rack] += len(flows)
         numbers[rack, last] += 1
         number = 1 + numbers[rack, last]
-        yield _waiting(scenario, circuits, (rack, last), links, number=number, flows=tuple(flows))
+        ranks = (tables.way_rank,) * len(links)
+        yield _waiting(scenario, circuits, (rack, last), links, number=number, flows=tuple(flows), ranks=ranks)
     for rack, count in rules.items():
         if count + 2 * len(at) + len(circuits.racks) > MOST_RULES:
             field, other = ("split", "split: packet") if optics.routing == "vlb" else ("ways", "ways: 1")
+            if optics.bulk is not None:
+                field, other = "bulk", "a larger size"
             allowed = f"at most {MOST_RULES} rules; fewer flows, or {other}"
             raise InputError.of(f"network.optics.{field}", f"{count} rules for flows at {rack}", allowed)
 
@@ -237,14 +255,12 @@ def _check_unused(scenario: Scenario, optics: Optics, rack: str, last: str) -> N
             raise InputError.of(f"flows.{flow.name}", value, allowed + last)
 
 
-def _merged(
-    links: tuple[str | None, ...], durations: tuple[int, ...]
-) -> tuple[tuple[str | None, ...], tuple[int, ...]]:
+def _merged(steps: tuple[_Step, ...], durations: tuple[int, ...]) -> tuple[tuple[_Step, ...], tuple[int, ...]]:
     """Join equal neighbours; not across the ends, because the first slot is in force before the start."""
-    joined: list[tuple[str | None, int]] = []
-    for link, duration in zip(links, durations, strict=True):
-        if joined and joined[-1][0] == link:
-            joined[-1] = (link, joined[-1][1] + duration)
+    joined: list[tuple[_Step, int]] = []
+    for step, duration in zip(steps, durations, strict=True):
+        if joined and joined[-1][0] == step:
+            joined[-1] = (step, joined[-1][1] + duration)
         else:
-            joined.append((link, duration))
-    return tuple(link for link, _ in joined), tuple(duration for _, duration in joined)
+            joined.append((step, duration))
+    return tuple(step for step, _ in joined), tuple(duration for _, duration in joined)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from rdcnlab.engines.network.circuits import Circuits
 from rdcnlab.engines.network.earliest import earliest
 from rdcnlab.engines.network.multipath import by_one_rack, k_shortest, uniform_cost
+from rdcnlab.engines.network.ranked import rotor_lb
 from rdcnlab.engines.network.spraying import sprayed
 from rdcnlab.engines.network.tables import Routed, Table, direct_table, distances, straight, table_of
 from rdcnlab.scenario.optics import Optics
@@ -20,8 +21,8 @@ from rdcnlab.scenario.optics import Optics
 def routed(circuits: Circuits, optics: Optics) -> Routed:
     """Return the tables of the routing that a network states.
 
-    With the routing ``vlb`` by packet, the slots of `circuits` are parts of the network's slots, as `valiant` takes
-    another circuit in each slot.
+    With the routings ``vlb`` by packet and ``rotorlb``, the slots of `circuits` are parts of the network's slots, as
+    another circuit is taken in each slot.
     """
     if optics.split == "flow":
         return by_one_rack(circuits)
@@ -92,4 +93,6 @@ def _given(circuits: Circuits, optics: Optics) -> Table:
     return table_of(circuits, lambda slot, rack, last: rows.get((slot + 1, rack, last)))
 
 
-_ROUTINGS: dict[str, Callable[[Circuits], Routed]] = {"direct": direct, "vlb": valiant, "shortest": shortest}
+_ROUTINGS: dict[str, Callable[[Circuits], Routed]] = {
+    "direct": direct, "vlb": valiant, "rotorlb": rotor_lb, "shortest": shortest,
+}  # fmt: skip

@@ -53,12 +53,21 @@ class Routed:
         no flow follow `every`.
     sprays : tuple of Spray
         Queues by the packets' senders, which come before `every`.
+    own_ranks : mapping or None
+        Ranks of the queues of `own` in each slot; None: they have rank 0.
+    way_rank : int
+        Rank of the queues of `way`.
+    answers : bool
+        Whether packets that answer a flow follow `way`, too; otherwise `every`.
     """
 
     every: Table
     own: Table | None = None
     way: WayOf | None = None
     sprays: tuple[Spray, ...] = ()
+    own_ranks: Mapping[tuple[str, str], tuple[int, ...]] | None = None
+    way_rank: int = 0
+    answers: bool = True
 
 
 def table_of(circuits: Circuits, step: Callable[[int, str, str], str | None]) -> dict[tuple[str, str], Links]:

@@ -38,6 +38,8 @@ class Way:
     rest : bool
         Whether it is the way to the next rack only, of packets to one rack: those of `flows`, or if that is empty, of
         all others.
+    ranks : tuple of int
+        The rank of its queue in each slot of `route`; empty: 0.
     """
 
     flows: tuple[tuple[int, bool], ...]
@@ -48,6 +50,7 @@ class Way:
     echo: str | None = None
     complete: bool = False
     rest: bool = False
+    ranks: tuple[int, ...] = ()
 
     def needs_class(self, switch: str) -> bool:
         """Return whether the route needs its own class at a switch; static traffic uses the class of its line."""

@@ -141,7 +141,7 @@ def _switch(lab: Lab, index: int, switch: dict[str, Any], ports: dict[str, int],
         queue(lab, index, QUEUE_OF_CLASS | each["id"], each.get("voq", {}))
         for slot in each["slots"]:
             changes = [slot.get(name, NONE) for name in ("voq_bytes", "voq_packets", "voq_ecn")]
-            lab.call("slot", index, each["id"], slot["duration"], slot["target"], *changes)
+            lab.call("slot", index, each["id"], slot["duration"], slot["target"], *changes, slot.get("rank", 0))
     for rule in switch["rules"]:
         addresses = [number(rule[name]) if name in rule else 0 for name in ("src", "dst")]
         own = [rule.get(name, 0) for name in ("sport", "dport")]

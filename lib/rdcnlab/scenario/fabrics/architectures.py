@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from rdcnlab.fields.quantities import Duration, FieldError, Listed, whole
+from rdcnlab.fields.quantities import Duration, FieldError, Listed, PositiveSize, whole
 from rdcnlab.scenario.fabrics import factorisations
 from rdcnlab.scenario.fabrics.optical import Optical, Pair, Slot, with_nights
 from rdcnlab.scenario.fabrics.rotor import matchings
@@ -41,11 +41,14 @@ class Opera(Optical):
         ns from one change to the next, with the dark time.
     night : int
         ns that a rotor needs to turn, at the end of a slice.
+    bulk : int or None
+        As in `Optics`; the paper's value is 15 MB.
     """
 
     uplinks: Annotated[int, whole(2, 16)] = 4
     routing: Routing = "shortest"
     pairings: Pairings = "random"
+    bulk: PositiveSize | None = None
     slice: CircuitDuration = 100_000
     night: Duration = 10_000
 
@@ -98,6 +101,12 @@ class Opera(Optical):
             lit = [pair for number, some in pairs.items() if number != dark for pair in some]
             slots.append(Slot(self.night, lit))
         return slots
+
+    def data(self) -> dict[str, Any]:
+        """Return the network; see `Fabric`."""
+        network = super().data()
+        network["optics"]["bulk"] = self.bulk
+        return network
 
 
 class Expander(Optical):

@@ -41,7 +41,7 @@ def slot(duration: int, target: int, **more: int) -> dict[str, int]:
     target : int
         Link id, ``DARK`` or ``BYPASS``.
     **more : int
-        ``tdn``, ``voq_bytes``, ``voq_packets``, ``voq_ecn``.
+        ``tdn``, ``voq_bytes``, ``voq_packets``, ``voq_ecn``, ``rank``.
     """
     return {"duration": duration, "target": target, **more}
 

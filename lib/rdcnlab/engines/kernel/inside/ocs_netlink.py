@@ -54,7 +54,7 @@ SPEC: Mapping[str, Spec] = {
     "echo": {"class": (1, "u16"), "tdn": (2, "u8"), "in_advance": (3, "uint"), "marks": (4, "uint")},
     "slots": {"slot": (6, "slot")},
     "slot": {"duration": (1, "uint"), "target": (2, "u16"), "tdn": (3, "u8"), "voq_bytes": (4, "u32"),
-             "voq_packets": (5, "u32"), "voq_ecn": (6, "u32")},
+             "voq_packets": (5, "u32"), "voq_ecn": (6, "u32"), "rank": (7, "u8")},
     "rule": {"prio": (1, "u32"), "class": (2, "u16"), "in_ifindex": (3, "u32"), "proto": (4, "u8"),
              "src": (5, "raw"), "src_len": (6, "u8"), "dst": (7, "raw"), "dst_len": (8, "u8"),
              "sport": (9, "be16"), "dport": (10, "be16"), "any": (11, "flag"),

@@ -56,6 +56,8 @@ def _timed(network: Network, switch: int, entry: Entry) -> dict[str, Any]:
         words = {"duration": duration, "target": target}
         if way.schedule is not None and first:
             words |= _slot_words(way.schedule.slots[index], network.mtu)
+        if way.ranks and way.ranks[index]:
+            words["rank"] = way.ranks[index]
         slots.append(words)
     if len(slots) == 1:
         slots[0]["duration"] = 0  # the class never changes

@@ -64,7 +64,7 @@ Link::Start()
     }
     else
     {
-        m_turns.push_back(&served);
+        TakeTurn(served);
     }
     Records& records = TheRecords();
     const bool inside = number < LINK_INGRESS;
@@ -105,7 +105,15 @@ Link::Join(Queue& joining, Nanoseconds now)
     }
     Wake(now);
     joining.waiting = true;
-    m_turns.push_back(&joining);
+    TakeTurn(joining);
+}
+
+void
+Link::TakeTurn(Queue& taking)
+{
+    // behind all queues of its rank and of lower ones
+    auto place = std::find_if(m_turns.begin(), m_turns.end(), [&](Queue* one) { return one->rank > taking.rank; });
+    m_turns.insert(place, &taking);
 }
 
 void

@@ -5,7 +5,7 @@
  * A frame of L bytes whose serialisation begins at t keeps the link busy for (L + overhead) * 8e9 / rate ns and arrives
  * `delay` later. The remainder of the division is carried to the next frame while the link stays busy, so n frames back
  * to back take exactly n times as long as one. A link serves its own queue and the queues of the classes whose timetable
- * points to it, frame by frame in turn.
+ * points to it, frame by frame in turn; queues of a rank wait while one of a lower rank has frames.
  */
 #ifndef RDCNLAB_LINK_H
 #define RDCNLAB_LINK_H
@@ -62,6 +62,7 @@ class Link
   private:
     Nanoseconds TimeOf(const Frame& frame);
     void Start();
+    void TakeTurn(Queue& taking);
     void Send(Frame* frame);
     void Wake(Nanoseconds now);
     void Arm();

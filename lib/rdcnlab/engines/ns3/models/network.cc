@@ -140,7 +140,8 @@ lab_class(int64_t place, int64_t number, int64_t hold, int64_t queues, int64_t p
 }
 
 int64_t
-lab_slot(int64_t place, int64_t number, int64_t duration, int64_t target, int64_t bytes, int64_t packets, int64_t ecn)
+lab_slot(int64_t place, int64_t number, int64_t duration, int64_t target, int64_t bytes, int64_t packets, int64_t ecn,
+         int64_t rank)
 {
     return Guarded([&]() -> int64_t {
         rdcnlab::Slot slot;
@@ -150,6 +151,7 @@ lab_slot(int64_t place, int64_t number, int64_t duration, int64_t target, int64_
         slot.limitBytes = bytes;
         slot.limitPackets = packets;
         slot.ecn = ecn;
+        slot.rank = rank;
         At(place).FindTraffic(number).slots.push_back(slot);
         return 0;
     });

@@ -98,6 +98,7 @@ class Queue
 
     QueueSettings settings;
     Link* server{nullptr}; //!< the link that serves the queue now; null in the dark
+    uint8_t rank{0};       //!< in the present slot: its link serves queues of a lower one first
     bool waiting{false};   //!< whether it is among those that its link serves in turn
 
   private:

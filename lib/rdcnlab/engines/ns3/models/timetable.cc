@@ -67,13 +67,14 @@ Traffic::Enter()
     {
         queue.settings.ecn = slot.ecn;
     }
-    if (queue.server != slot.link)
+    if (queue.server != slot.link || queue.rank != slot.rank)
     {
         if (queue.server)
         {
             queue.server->Leave(queue);
         }
         queue.server = slot.link;
+        queue.rank = slot.rank;
     }
     m_moved = true;
     Records& records = TheRecords();

@@ -24,6 +24,7 @@ struct Slot
     int64_t limitBytes{-1};    //!< limits and threshold of the class's queue from this slot on; -1: as before
     int64_t limitPackets{-1};
     int64_t ecn{-1};
+    uint8_t rank{0};
 };
 
 /** A class of traffic. */
