@@ -33,9 +33,9 @@ DOCUMENTS = sorted(
     [*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "p4/README.md"))]
 )
 _BLOCK = re.compile(
-    r"^(?:<!-- not executed: ([^\n]+) -->\n)?```(yaml|python|sh|bash)\n(.*?)^```$", re.DOTALL | re.MULTILINE
+    r"^(?:<!-- not executed: ([^\n]+) -->\n)?```(yaml|python|sh|bash|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE
 )
-_NAMED = re.compile(r"# ([a-z0-9-]+\.(?:yaml|py))\b")
+_NAMED = re.compile(r"# ([a-z0-9-]+\.(?:yaml|py|txt))\b")
 #: Commands that change the machine, with the reason why they are not executed.
 _NOT_HERE = {
     "sudo": "needs root",
@@ -216,7 +216,9 @@ def run(arguments: list[str], here: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_documents_have_blocks_and_reasons_are_few() -> None:
     found = [block for document in DOCUMENTS for block in blocks(document)]
     assert len(found) > 30
-    fenced = sum(len(re.findall(r"^```(?:yaml|python|sh|bash)$", each.read_text(), re.MULTILINE)) for each in DOCUMENTS)
+    fenced = sum(
+        len(re.findall(r"^```(?:yaml|python|sh|bash|text)$", each.read_text(), re.MULTILINE)) for each in DOCUMENTS
+    )
     assert len(found) == fenced  # no block escapes this test
     assert sum(bool(block.reason) for block in found) * 3 < len(found)
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rdcnlab.engines import SCHEMAS
+from rdcnlab.engines import schema_of
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import Scenario
@@ -28,7 +28,7 @@ class Made(Run):
     given: dict[str, list[dict[str, Any]]]
 
     def table(self, name: str, part: Part = WHOLE) -> pa.Table:
-        return part.of(pa.Table.from_pylist(self.given.get(name, []), SCHEMAS[name]))
+        return part.of(pa.Table.from_pylist(self.given.get(name, []), schema_of(name)))
 
 
 def run(scenario: Scenario, frames: dict[str, tuple[str, npt.ArrayLike]], **more: Any) -> Run:
@@ -41,7 +41,7 @@ def run(scenario: Scenario, frames: dict[str, tuple[str, npt.ArrayLike]], **more
     frames : dict of str to (str, array_like)
         By the name of a flow or, for several lines, ``flow on line``: the line, and instants in s.
     **more
-        ``events``: rows; ``retransmits`` and ``received_B`` of all flows.
+        ``events``: rows; ``retransmits`` and ``received_B`` of all flows; ``ran``: begin and end of each program, in s.
     """
     throughput, times = [], {}
     for name, (where, instants) in frames.items():
@@ -60,7 +60,11 @@ def run(scenario: Scenario, frames: dict[str, tuple[str, npt.ArrayLike]], **more
          "retransmits": more.get("retransmits"), "timeouts": None}
         for flow in scenario.flows
     ]  # fmt: skip
-    tables = {"throughput": throughput, "flows": flows, "events": more.get("events", [])}
+    ran = [
+        {"program": program.name, "command": program.run, "start_s": begin_s, "end_s": end_s}
+        for program, (begin_s, end_s) in zip(scenario.programs, more.get("ran", ()), strict=False)
+    ]
+    tables = {"throughput": throughput, "flows": flows, "events": more.get("events", []), "programs": ran}
     return Made("0" * 64, scenario, {}, {}, Path(), tables)
 
 

@@ -16,13 +16,6 @@ def test_no_two_variants_of_a_figure_look_alike() -> None:
     assert found["bbr"].label == "BBR"
 
 
-def test_no_variant_has_a_colour_that_something_else_in_the_figure_has() -> None:
-    links = [figures.look("main").color]
-    chosen = figures.looks(["main", "migrated"], links)
-    assert chosen["main"].color not in links
-    assert chosen["migrated"] == figures.look("migrated")
-
-
 @pytest.mark.parametrize(("label", "least", "most"), [("x", 6, 6), ("a label of some length", 2, 4), ("x" * 200, 1, 1)])
 def test_a_legend_that_does_not_fit_has_fewer_columns(label: str, least: int, most: int) -> None:
     with figures.single(6.4, 3.2) as (figure, ax):

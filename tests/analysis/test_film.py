@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rdcnlab.analysis import film, timetables
-from rdcnlab.analysis.show.paint import colors_of
+from rdcnlab.analysis import film, scenes, timetables
+from rdcnlab.analysis.palettes import FLOWS, LINKS
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.run import Run
@@ -31,9 +31,9 @@ def run(two_flows: Scenario, tmp_path: Path) -> Run:
 
 
 def test_a_film_has_whole_cycles_and_the_links_of_the_timetable(run: Run) -> None:
-    shown = film.scenes(run)
+    shown = scenes.scenes(run)
     step = shown.t_s[0]
-    assert shown.t_s[-1] == pytest.approx(film.CYCLES * 0.020)
+    assert shown.t_s[-1] == pytest.approx(scenes.CYCLES * 0.020)
     middle = ((shown.t_s - step / 2) * 1e9).astype(int)
     assert list(shown.target["migrated"]) == list(timetables.targets(run.scenario, "migrated", middle))
     assert set(shown.target["migrated"]) == {"green", "blue"}
@@ -41,7 +41,7 @@ def test_a_film_has_whole_cycles_and_the_links_of_the_timetable(run: Run) -> Non
 
 
 def test_rates_and_queues_are_those_of_the_tables(run: Run) -> None:
-    shown = film.scenes(run)
+    shown = scenes.scenes(run)
     step_s, bin_ns = shown.t_s[0], run.scenario.probes.bin
     bins = round(shown.t_s[-1] * 1e9 / bin_ns)
     counted = run.table("throughput").to_pandas()
@@ -56,7 +56,7 @@ def test_rates_and_queues_are_those_of_the_tables(run: Run) -> None:
 
 
 def test_windows_are_the_last_ones_reported(run: Run) -> None:
-    shown = film.scenes(run)
+    shown = scenes.scenes(run)
     tcp = run.table("tcp").to_pandas()
     for flow, window in shown.cwnd_B.items():
         before = tcp[(tcp["flow"] == flow) & (tcp["t_ns"] <= shown.t_s[-1] * 1e9)]
@@ -64,10 +64,10 @@ def test_windows_are_the_last_ones_reported(run: Run) -> None:
 
 
 def test_bars_have_the_colours_of_links_and_no_flow_has_one_of_them(run: Run) -> None:
-    stage = film._Stage(film.scenes(run))
+    stage = film._Stage(scenes.scenes(run))
     bars = {line.get_label(): line.get_color() for line, _ in stage.spans}
-    assert bars == stage.link_colors == {link: colors_of(["green", "blue"])[link] for link in ("green", "blue")}
-    assert {look.color for look in stage.looks.values()}.isdisjoint(bars.values())
+    assert bars == stage.link_colors == {link: LINKS[link] for link in ("green", "blue")}
+    assert set(stage.scenes.colors.values()) <= set(FLOWS)
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_each_frame_shows_the_past_only(run: Run) -> None:
     assert len(content) < 600_000
     with Image.open(io.BytesIO(content)) as picture:
         # the first picture is the last frame, for programs that show no animation
-        assert picture.n_frames == 1 + film.FRAMES
+        assert picture.n_frames == 1 + scenes.FRAMES
         still = np.asarray(picture.convert("RGB"), dtype=int)
         assert picture.info["loop"] == 0
         frames = []
@@ -96,6 +96,6 @@ def test_too_many_flows_and_folded_bins_are_refused(run: Run, two_flows: Scenari
     flows = [{"name": f"main{number}", "size": "1 MiB", "path": "green"} for number in range(5)]
     many = Scenario.from_dict({"network": "aykurt", "flows": flows})
     with pytest.raises(InputError, match="at most 4 flows"):
-        film.scenes(replace(run, scenario=many))
+        scenes.scenes(replace(run, scenario=many))
     with pytest.raises(InputError, match="folded"):
-        film.scenes(replace(run, scenario=two_flows.with_(**{"probes.fold": "100 ms"})))
+        scenes.scenes(replace(run, scenario=two_flows.with_(**{"probes.fold": "100 ms"})))

@@ -4,17 +4,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 
 import rdcnlab
-from rdcnlab.analysis.film import film
+from rdcnlab.analysis import film, scenes
 from rdcnlab.analysis.perfetto import trace
-from rdcnlab.analysis.results import reduce
+from rdcnlab.analysis.results import overview, reduce
 from rdcnlab.analysis.results.comparison import compare
+from rdcnlab.analysis.results.programs import MOST as MOST_PROGRAMS
 from rdcnlab.analysis.results.series import Series
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.runs.campaign import campaign
@@ -214,9 +218,9 @@ def test_runs_that_differ_in_their_seed_only_are_compared_by_it(runs: Runs) -> N
         compare(Runs([]))
 
 
-def _of_programs(frames: dict[str, tuple[str, list[float]]]) -> Run:
+def _of_programs(frames: dict[str, tuple[str, list[float]]], **more: Any) -> Run:
     programs = [{"host": "s1", "run": "curl r1"}, {"host": "r1", "run": "python3 -m http.server", "background": True}]
-    return computed.run(Scenario.from_dict({"network": "dumbbell", "programs": programs}), frames)
+    return computed.run(Scenario.from_dict({"network": "dumbbell", "programs": programs}), frames, **more)
 
 
 def test_a_run_of_programs_only_is_drawn_as_what_its_lines_carry() -> None:
@@ -228,13 +232,63 @@ def test_a_run_of_programs_only_is_drawn_as_what_its_lines_carry() -> None:
     assert run.limits().empty
 
 
+def test_programs_that_sent_nothing_have_a_picture_with_their_commands() -> None:
+    """A bar for each, from its start to its end; the server went on until the run ended."""
+    run = replace(_of_programs({}, ran=[(0.5, 2.0), (0.0, None)]), provenance={"virtual_s": 2.0})
+    (ax,) = run.plot().axes
+    bars = [
+        tuple(float(f"{x:.6g}") for x in path.vertices[:, 0]) for each in ax.collections for path in each.get_paths()
+    ]
+    assert [(min(xs), max(xs)) for xs in bars] == [(500, 2000), (0, 2000)]
+    assert [text.get_text() for text in ax.texts] == ["curl r1", "python3 -m http.server"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["s1", "r1"]
+    assert ax.get_xlim() == (0, 2000)
+    page = run.timeline().html
+    assert '"programs":[{"name":"s1","spans":[[500.0,2000.0,"curl r1"]]}' in page
+    assert "<h2>Flows</h2>" not in page
+
+
+def test_a_command_stays_inside_the_picture() -> None:
+    """It is in its bar, or beside it on the side where there is room; of what is too long for both, its begin is."""
+    commands = ["true", "true", "x" * 59, "sleep 1"]
+    programs = [{"host": "s1", "run": line} for line in commands]
+    spans = [(0.0, 0.0), (10.0, 10.0), (4.0, 6.0), (0.0, 10.0)]
+    run = computed.run(Scenario.from_dict({"network": "dumbbell", "programs": programs}), {}, ran=spans)
+    figure = run.plot()
+    FigureCanvasAgg(figure).draw()
+    (ax,) = figure.axes
+    inside = ax.get_window_extent()
+    for text in ax.texts:
+        box = text.get_window_extent()
+        assert inside.x0 <= box.x0, text.get_text()
+        assert box.x1 <= inside.x1, text.get_text()
+    assert [text.get_horizontalalignment() for text in ax.texts] == ["left", "right", "left", "center"]
+    assert ax.texts[2].get_text().endswith("x…")
+    many = [programs[0]] * (MOST_PROGRAMS + 3)
+    run = computed.run(Scenario.from_dict({"network": "dumbbell", "programs": many}), {}, ran=[(0.0, 1.0)] * len(many))
+    assert run.plot().axes[0].get_yticklabels()[-1].get_text() == "and 3 more"
+
+
+def test_a_film_of_programs_shows_when_they_run_and_what_they_send() -> None:
+    run = _of_programs({"r1>s1": ("bottleneck@right", [0.001, 0.002, 0.0955])}, ran=[(0.05, 0.1), (0.0, None)])
+    run = replace(run, provenance={"virtual_s": 0.1})
+    shown = scenes.scenes(run)
+    assert shown.t_s[-1] == pytest.approx(0.1)
+    assert (shown.target["s1"] == scenes.RUNS).tolist() == (shown.t_s > 0.05 + 1e-9).tolist()
+    assert set(shown.target["r1"]) == {scenes.RUNS}
+    assert shown.rate_bps["r1>s1"].sum() * shown.t_s[0] == pytest.approx(3 * 8 * computed.FRAME)
+    assert not shown.cwnd_B
+    stage = film._Stage(shown)
+    stage.frame(0)
+    assert stage.title.get_text().strip() == "1 ms: r1"
+    assert [ax.get_ylabel() for ax in stage.figure.axes] == ["program\nruns", "goodput\n[Gb/s]"]
+
+
 def test_a_run_that_carried_nothing_or_has_no_flows_is_answered_with_a_sentence() -> None:
     run = _of_programs({})
-    for draw in (run.plot, run.timeline):
+    for draw in (run.plot, run.timeline, lambda: film.film(run)):
         with pytest.raises(RunError, match="carried no packets of TCP or UDP"):
             draw()
-    with pytest.raises(InputError, match="programs only"):
-        film(run)
     with pytest.raises(InputError, match="programs only"):
         Runs([run]).compare()
 
@@ -245,3 +299,26 @@ def test_no_flow_has_the_colour_of_a_link(run: Run) -> None:
     assert list(series.colors) == list(series.flows)
     assert not links & set(flows)
     assert len(set(flows)) == len(flows)
+
+
+def test_a_move_by_a_controller_is_drawn_as_a_timetable(run: Run) -> None:
+    series = Series(run)
+    # the rows that a controller's move has
+    rows = series.events.head(2).assign(t_ns=[20e6, 21e6], event=["decision", "slot"], link="blue@left", flow="main")
+    series.__dict__["events"] = rows
+    first, second = series.timetables["main"]
+    assert (first.begin_s, first.target, second.begin_s, second.target) == (0, "green", 0.021, "blue@left")
+    assert series.decisions_s.tolist() == [0.02]
+
+
+def test_each_entry_of_a_legend_has_something_beside_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "MOST_QUEUES", 1)
+    figure = run.plot()
+    legends = [ax.get_legend() for ax in figure.axes if ax.get_legend()] + figure.legends
+    pairs = [pair for box in legends for pair in zip(box.texts, box.legend_handles, strict=True)]
+    entries = {text.get_text(): handle for text, handle in pairs}
+    assert {"main", "migrated", "blue", "green"} <= set(entries)
+    for name, handle in entries.items():
+        is_line = not isinstance(handle, Line2D) or handle.get_linestyle() != "None" or handle.get_marker() != "None"
+        assert name.strip(), entries
+        assert is_line, name

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +49,24 @@ def test_a_file_stands_for_its_stored_runs_of_all_seeds(ids: list[str], rdcnlab:
     assert "s.yaml: seeds 1, 2" in done.stderr
     # nothing was run for it
     assert len(json.loads(rdcnlab("runs", "list", "--json").stdout)) == len(ids)
+
+
+def test_many_flows_are_a_table_of_sizes_and_each_flow_is_printed_on_demand(here: Path, rdcnlab: Run) -> None:
+    flow = "{name: NAME, src: s1, dst: r1, size: 1 MB, cc: reno, path: green}"
+    flows = ", ".join(flow.replace("NAME", f"f{number}") for number in range(61))
+    (here / "many.yaml").write_text(f"network: aykurt\nflows: [{flows}]\n")
+    done = rdcnlab("run", "many.yaml")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^reno +to 1 MB +61 +\d+ ", done.stdout, re.MULTILINE)
+    assert "61 flows of 61 MB: " in done.stdout
+    assert "f60" not in done.stdout
+    counts = [int(count) for count in re.findall(r"^(\d+) of 61 flows: limited by", done.stdout, re.MULTILINE)]
+    assert max(counts) <= 61 <= sum(counts)
+    assert "f60" in rdcnlab("run", "many.yaml", "--rows").stdout
+    assert len(json.loads(rdcnlab("run", "many.yaml", "--json").stdout)) == 61
+    flows = flows.rpartition(", {name: f60")[0]
+    (here / "fewer.yaml").write_text(f"network: aykurt\nflows: [{flows}]\n")
+    assert "f59" in rdcnlab("run", "fewer.yaml").stdout
 
 
 def test_a_check_of_phase_says_which_numbers_change(here: Path, rdcnlab: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,17 @@ def test_many_flows_are_added_up_and_many_runs_are_told_apart_by_their_seed() ->
     (curve,) = live.curves(scenario, arrived((0, *[0] * 7), (60, *[10] * 7)), of_many=True)
     assert curve.name == "all flows, seed 3"
     assert curve.Gbps == pytest.approx(8 * 70 / 60)
+
+
+def test_pairs_of_hosts_take_the_place_of_flows_that_a_run_does_not_have() -> None:
+    """Nobody knows how much programs will send, so that none of them is finished."""
+    scenario = Scenario.from_dict({"network": "aykurt", "programs": [{"host": "s1", "run": "iperf3 -c r1"}]})
+    seen = arrived((0, 0), (60, 60))
+    assert live.curves(scenario, seen) == []
+    (curve,) = live.curves(scenario, replace(seen, names=("s1>r1",)))
+    assert (curve.name, curve.words) == ("s1>r1", "8 Gb/s")
+    # no pair has sent anything yet
+    assert live.curves(scenario, Arrived(seen.t_ns, np.zeros((2, 0), np.int64))) == []
 
 
 def test_lines_share_their_scale_and_leave_out_blocks_where_there_is_no_room(scenario: Scenario) -> None:

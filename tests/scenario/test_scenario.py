@@ -102,6 +102,7 @@ def test_with_changes_by_name() -> None:
     assert BASE.with_(**{"flows.migrated.cc": "bbr"}).flows[1].cc == "bbr"
     assert BASE.with_(switch__ecn_threshold="5 kB").switch.ecn_threshold == 5000
     assert BASE.with_(**{"network.links.green.buffer": "1 MB"}).network.links[0].buffer == Queue(bytes=10**6)
+    assert [link.jitter for link in BASE.with_(**{"network.links.*.jitter": "2 us"}).network.links] == [2000, 2000]
     assert BASE.with_(seed=np.int64(7)).seed == 7
 
 
@@ -121,6 +122,8 @@ def _bursts(**changes: object) -> dict[str, object]:
         ({"foo": 1}, "foo", "seed"),
         ({"switch.dusk": 1}, "switch.dusk", "dark"),
         ({"flows.other.cc": "bbr"}, "flows.other.cc", "main, migrated"),
+        ({"switch.*": 1}, "switch.*", "dark"),
+        ({"network.links.*.jiter": 1}, "network.links.*.jiter", "jitter"),
         ({"seed": -1}, "seed", "4294967295"),
         ({"seed": True}, "seed", "whole number"),
         ({"seed": "3"}, "seed", "whole number"),

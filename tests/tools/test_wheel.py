@@ -179,7 +179,8 @@ def test_a_missing_extra_names_pip(installed: Installed) -> None:
 
 def test_notebooks_are_copied_out_and_never_written_over(installed: Installed) -> None:
     assert installed.run("rdcnlab", "notebooks", "mine").strip() == "jupyter lab mine/index.ipynb"
-    copied = {str(path.relative_to(installed.here / "mine")) for path in (installed.here / "mine").rglob("*.ipynb")}
+    files = [path for path in (installed.here / "mine").rglob("*") if path.is_file()]
+    copied = {str(path.relative_to(installed.here / "mine")) for path in files}
     assert copied == beginning(tracked("--others", "--exclude-standard"), "notebooks/")
     (installed.here / "mine" / "index.ipynb").write_text("changed")
     assert "empty" in installed.run("rdcnlab", "notebooks", "mine", status=2)

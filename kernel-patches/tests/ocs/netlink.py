@@ -29,7 +29,7 @@ def case_refusals_name_attribute_and_range() -> str:
         index = socket.if_nametoindex("p0")
         equal(
             [
-                refused(ocs.link_set, 1024),
+                refused(ocs.link_set, 16384),
                 refused(ocs.link_set, 0, rate=10**14 + 1),
                 refused(ocs.link_set, 0, delay=10**12 + 1),
                 refused(ocs.link_set, 0, overhead=1001),
@@ -42,7 +42,7 @@ def case_refusals_name_attribute_and_range() -> str:
                 refused(ocs.port_set, "p0", flood=2),
                 refused(ocs.pool_set, 64, 0),
                 refused(ocs.class_set, 0),
-                refused(ocs.class_set, 4096, [slot(0, 0)]),
+                refused(ocs.class_set, 32768, [slot(0, 0)]),
                 refused(ocs.class_set, 0, []),
                 refused(ocs.class_set, 0, [slot(1000, 0)] * 1025),
                 refused(ocs.class_set, 0, [slot(0, 7)]),
@@ -62,7 +62,7 @@ def case_refusals_name_attribute_and_range() -> str:
                 refused(ocs.rule_del, 1),
             ],
             [
-                "link_set: link.id: integer out of range (allowed 0..1023)",
+                "link_set: link.id: integer out of range (allowed 0..16383)",
                 "link_set: link.rate: integer out of range (allowed 0..100000000000000)",
                 "link_set: link.delay: integer out of range (allowed 0..1000000000000)",
                 "link_set: link.overhead: integer out of range (allowed 0..1000)",
@@ -75,7 +75,7 @@ def case_refusals_name_attribute_and_range() -> str:
                 "port_set: port.flood: integer out of range (allowed 0..1)",
                 "pool_set: pool.id: integer out of range (allowed 0..63)",
                 "class_set: SLOTS of the new class 0 are missing",
-                "class_set: class.id: integer out of range (allowed 0..4095)",
+                "class_set: class.id: integer out of range (allowed 0..32767)",
                 "class_set: class.slots: SLOTS: 0 slots, allowed are 1..1024",
                 "class_set: class.slots: SLOTS: 1025 slots, allowed are 1..1024",
                 "class_set: class.slots.slot.target: TARGET: link 7 does not exist",
@@ -189,7 +189,7 @@ def case_read_back() -> str:
         tables = {
             5: [slot(10**15, DARK, tdn=255), slot(100, BYPASS, tdn=0, voq_bytes=0, voq_packets=2**32 - 1)],
             9: [slot(0, 3, tdn=7)],
-            4095: [slot(1000 + i, i % 4, tdn=i % 256, voq_bytes=i, voq_packets=2, voq_ecn=NONE) for i in range(1024)],
+            32767: [slot(1000 + i, i % 4, tdn=i % 256, voq_bytes=i, voq_packets=2, voq_ecn=NONE) for i in range(1024)],
         }
         with ocs:
             for i in range(4):

@@ -9,6 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
 from rdcnlab.fields.errors import InputError, RunError
@@ -28,6 +33,13 @@ class Drawing(Figure):
 
     #: Whether it was drawn for a column of a paper, see `rdcnlab.analysis.figures.column`.
     for_column = False
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw the figure. Marks at the end of an axis are not cut there."""
+        for ax in (one for parent in self.axes for one in (parent, *parent.child_axes)):
+            if isinstance(ax, Axes):
+                _show_whole_marks(ax)
+        super().draw(renderer)
 
     def _repr_png_(self) -> bytes:
         return self._image("png", None)
@@ -106,6 +118,24 @@ class Drawing(Figure):
             self.savefig(buffer, format=kind, **options)
         # other formats have metadata
         return f"%% {SOFTWARE}\n".encode() * (kind == "pgf") + buffer.getvalue()
+
+
+def _show_whole_marks(ax: Axes) -> None:
+    """Let marks reach beyond the ends of axes, unless a point is beyond them."""
+    ends = np.sort([ax.get_xlim(), ax.get_ylim()])
+    slack = 1e-6 * (ends[:, 1] - ends[:, 0])
+    artists: list[tuple[Artist, Any]] = [
+        (line, line.get_xydata())
+        for line in ax.lines
+        if line.get_marker() not in ("None", None, "", " ") and line.get_transform() == ax.transData
+    ]
+    artists += [(cloud, cloud.get_offsets()) for cloud in ax.collections if isinstance(cloud, PathCollection)]
+    for artist, data in artists:
+        points: Any = np.ma.filled(np.ma.asarray(data, dtype=float), np.nan)
+        points = points[np.isfinite(points).all(axis=1)]
+        if ((points >= ends[:, 0] - slack) & (points <= ends[:, 1] + slack)).all():
+            artist.set_clip_on(False)
+            artist.set_in_layout(False)
 
 
 def _tex() -> dict[Any, Any]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import math
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -54,10 +55,6 @@ LOOKS: dict[str, Look] = {
 _FURTHER = (("#000000", "*"), ("#F0E442", "p"), ("#999999", "8"))
 #: The colour of reference lines: what a paper states, a line rate, a fair share.
 REFERENCE = "#888888"
-#: Colours of losses and of ECN marks, which are readable on white and on black.
-LOST, MARKED = "#E04040", "#E69F00"
-#: Colours of flows that have no colour of their own (Okabe and Ito, without the grey of references).
-FLOWS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B")
 
 
 def look(name: str) -> Look:
@@ -65,18 +62,14 @@ def look(name: str) -> Look:
     return LOOKS.get(name, Look(name, "#555555", "."))
 
 
-def looks(names: Iterable[str], used: Iterable[str] = ()) -> dict[str, Look]:
-    """Return the looks of variants that are in one figure, where no two have the same colour or the same marker.
-
-    The colours `used` are those of other things in the figure, such as links; no variant has one of them.
-    """
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """Return the looks of variants that are in one figure, where no two have the same colour or the same marker."""
     chosen: dict[str, Look] = {}
-    taken = set(used)
-    further = iter(pair for pair in _FURTHER if pair[0] not in taken)
+    further = iter(_FURTHER)
     for name in names:
         usual = look(name)
         alike = any(usual.color == other.color or usual.marker == other.marker for other in chosen.values())
-        if alike or usual.color in taken:
+        if alike:
             color, marker = next(further)
             usual = Look(usual.label, color, marker)
         chosen[name] = usual
@@ -87,9 +80,11 @@ def shades(count: int) -> list[str]:
     """Return colours for an ordered series, such as periods, from light to dark; the order also shows in grey."""
     import seaborn as sns  # loads the statistics of SciPy, for a second; judging claims needs neither
 
-    return list(sns.color_palette("crest", count).as_hex())
+    return list(sns.color_palette("mako_r", count).as_hex())
 
 
+#: The width in inches at which a wide figure is read.
+READ_WIDTH = 10.0
 #: Widths of columns in inches: one of two columns, and both (IEEE and ACM differ by up to 0.2 in).
 COLUMNS = {"single": 3.5, "double": 7.16}
 #: Sizes of text in points in a figure for a column; captions of journals have 8.
@@ -209,13 +204,15 @@ def single(width: float, height: float, *, columns: int | None = None) -> Iterat
         legend(figure, ax, columns=columns)
 
 
-def error_lengths(stats: pd.DataFrame) -> npt.NDArray[np.float64]:
+def error_lengths(stats: pd.DataFrame, *, least: float = -math.inf) -> npt.NDArray[np.float64]:
     """Return the lengths of error bars.
 
     Parameters
     ----------
     stats : DataFrame
         With columns ``mean``, ``low`` and ``high``.
+    least : float
+        The least value that there can be, at which an interval ends: 0 for a count.
 
     Returns
     -------
@@ -223,7 +220,7 @@ def error_lengths(stats: pd.DataFrame) -> npt.NDArray[np.float64]:
         Lengths below and above the mean, as ``errorbar`` takes them; 0 where the interval is on one side only.
     """
     low, mean, high = (stats[name].to_numpy(float) for name in ("low", "mean", "high"))
-    return np.stack([mean - low, high - mean]).clip(min=0)
+    return np.stack([mean - low.clip(min=least), high - mean]).clip(min=0)
 
 
 def bars(
@@ -250,7 +247,7 @@ def bars(
     for index, ((label, rows), color) in enumerate(zip(stats.items(), chosen_colors, strict=True)):
         chosen = rows.sort_values(x)
         positions = np.arange(len(chosen)) + (index + 0.5) * width - 0.4
-        error = error_lengths(chosen.assign(low=chosen["low"].clip(lower=0)))
+        error = error_lengths(chosen, least=0)
         ax.bar(positions, chosen["mean"], width, color=color, yerr=error, label=label, error_kw={"linewidth": 0.8})
     ax.set_xticks(range(len(ticks)), ticks)
     ax.grid(axis="x", visible=False)
@@ -279,13 +276,13 @@ def counts(ax: Axes, measured: pd.DataFrame, ticks: Sequence[str], stated: Seque
     shifts = (0.0,) if stated is None else (-0.14, 0.14)
     for shift, (label, (values, marker, face, edge)) in zip(shifts, series.items(), strict=True):
         places = np.arange(len(values)) + shift
-        error = error_lengths(measured.assign(low=measured["low"].clip(lower=0))) if label == "measured" else None
+        error = error_lengths(measured, least=0) if label == "measured" else None
         ax.errorbar(places, values, yerr=error, fmt=marker, color=edge, markerfacecolor=face, markersize=5, capsize=2,
                     linewidth=0.8, label=label if stated is not None else None)  # fmt: skip
         for place, value in zip(places, values, strict=True):
             if not value > 0:
                 words = "0" if value == 0 else "none"
-                ax.annotate(words, (place, 0), (0, 5), textcoords="offset points", ha="center", va="bottom", fontsize=7)
+                ax.annotate(words, (place, 0), (0, 5), textcoords="offset points", ha="center", va="bottom", fontsize=8)
     drawn = [float(np.nanmax(values)) for values, *_ in series.values() if np.isfinite(values).any()]
     top = max([1.0, *drawn, *measured["high"].dropna()])
     ax.set(yscale="symlog", xlim=(-0.6, len(ticks) - 0.4), ylim=(-0.2, 3 * top))
@@ -359,8 +356,15 @@ def shade(ax: Axes, spans: Sequence[tuple[float, float]]) -> None:
 
 
 def note(figure: Figure, text: str) -> None:
-    """Write a sentence below a figure: what a reader must know about it and cannot see."""
-    figure.supxlabel(text, x=0.01, ha="left", fontsize="x-small", color=REFERENCE)
+    """Write a sentence below a figure: what a reader must know about it and cannot see.
+
+    It is larger below a wide figure, which is read smaller than it is drawn, and has as many lines as it needs.
+    """
+    wide = float(figure.get_size_inches()[0])
+    size = 7.0 if in_column() else 8.0 * max(1.0, wide / READ_WIDTH)
+    # a letter is half as wide as high, or a little more
+    lines = textwrap.wrap(text, int(wide * 72 / (0.56 * size)))
+    figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=size, color="#555555")
 
 
 def legend(figure: Figure, ax: Axes, *, columns: int | None = None) -> None:
@@ -385,11 +389,22 @@ def legend_of(figure: Figure, handles: Sequence[Any], labels: Sequence[str], *, 
     """Put a legend of some artists above all panels; see `legend`."""
     for count in range(columns or len(labels), 0, -1):
         box = figure.legend(handles, labels, loc="outside upper center", ncols=count)
-        if count == 1 or box.get_window_extent().width <= figure.bbox.width:
+        if count == 1 or box.get_window_extent().width <= 0.97 * figure.bbox.width:
             for line in box.get_lines():  # thin lines of single runs could not be seen in a legend
                 line.set_alpha(1.0)
             return
         box.remove()
+
+
+def legend_above(ax: Axes, *, right: bool = False) -> None:
+    """Put a small legend directly above a panel, with as many columns as fit into its width."""
+    for count in range(len(ax.get_legend_handles_labels()[1]), 0, -1):
+        box = ax.legend(
+            loc="lower right" if right else "lower left", bbox_to_anchor=(float(right), 1.0), ncols=count,
+            fontsize=6.5, borderpad=0, borderaxespad=0.4, handlelength=1.5, columnspacing=1.0,
+        )  # fmt: skip
+        if box.get_window_extent().width <= 0.78 * ax.figure.bbox.width:
+            return
 
 
 def band(

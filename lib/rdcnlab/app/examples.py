@@ -16,7 +16,7 @@ from rdcnlab.fields import own_yaml
 from rdcnlab.system import places
 
 _BLOCK = re.compile(
-    r"^```(?:yaml|python)\n(# ([a-z0-9-]+\.(?:yaml|py))(?::? *([^\n]*))\n.*?)^```$", re.DOTALL | re.MULTILINE
+    r"^```(?:yaml|python|text)\n(# ([a-z0-9-]+\.(?:yaml|py|txt))(?::? *([^\n]*))\n.*?)^```$", re.DOTALL | re.MULTILINE
 )
 #: What a first line says if a file of the P4 examples belongs beside it.
 _BESIDE = re.compile(r"needs ([a-z0-9-]+\.json) beside it")

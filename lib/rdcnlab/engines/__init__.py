@@ -86,10 +86,14 @@ class Arrived:
         Instants in ns since the scenario's start, shape (n,).
     received_B : ndarray
         Payload in B of each flow until then, in the order of the scenario's flows, shape (n, flows).
+    names : tuple of str, optional
+        Of a run without flows: the pairs of hosts whose programs sent something, such as ``h1>h2``, in the place of
+        flows. What they received is counted with headers.
     """
 
     t_ns: npt.NDArray[np.int64]
     received_B: npt.NDArray[np.int64]  # noqa: N815  (unit)
+    names: tuple[str, ...] = ()
 
 
 class Engine(ABC):
@@ -172,7 +176,10 @@ class Engine(ABC):
         return None
 
     def arrived(self, directory: Path) -> Arrived | None:  # noqa: ARG002
-        """Return what the flows of a run in progress have received so far; None if the engine does not show it."""
+        """Return what the flows of a run in progress have received so far, or the hosts of one that has no flows.
+
+        None: the engine does not show it.
+        """
         return None
 
     def facts(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rdcnlab.engines import Arrived, get_engine
+from rdcnlab.engines import Arrived, Engine, get_engine
 from rdcnlab.fields.errors import RdcnlabError
 from rdcnlab.runs.live import curves, screen
 from rdcnlab.runs.store import Store, run_id
@@ -51,10 +51,13 @@ class Clocks:
 
     def __init__(self, scenarios: Sequence[Scenario], store: Store, identity: Identity | None = None) -> None:
         self._work = store.root / ".work"
-        identities = (get_engine(one).identity() if identity is None else identity(one) for one in scenarios)
-        self._scenarios = {
-            run_id(one, known): one for one, known in zip(scenarios, identities, strict=True) if known is not None
-        }
+        # kept, because what an engine compiles of its scenario takes time
+        self._engines: dict[str, Engine] = {}
+        for one in scenarios:
+            engine = get_engine(one)
+            known = engine.identity() if identity is None else identity(one)
+            if known is not None:
+                self._engines[run_id(one, known)] = engine
 
     def read(self, *, flows: bool = False) -> list[Seen]:
         """Return the runs in progress, in the order of the scenarios; with `flows` also what they have received.
@@ -64,14 +67,13 @@ class Clocks:
         seen: dict[str, Seen] = {}
         for directory in self._work.glob("*/engine"):
             identifier = directory.parent.name.partition(".")[0]
-            scenario = self._scenarios.get(identifier)
-            if scenario is None:
+            engine = self._engines.get(identifier)
+            if engine is None:
                 continue
-            engine = get_engine(scenario)
             now = engine.virtual_ns(directory)
             if now is not None:
-                seen[identifier] = Seen(scenario, now, engine.arrived(directory) if flows else None)
-        return [seen[identifier] for identifier in self._scenarios if identifier in seen]
+                seen[identifier] = Seen(engine.scenario, now, engine.arrived(directory) if flows else None)
+        return [seen[identifier] for identifier in self._engines if identifier in seen]
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ generator, so that a new program can change those that others get. The answer na
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.fields.phrases import unknown
 from rdcnlab.fields.units import DURATION, NS_PER_S, in_seconds
 from rdcnlab.runs.campaign import CampaignError, campaign
+from rdcnlab.runs.host import Host
+from rdcnlab.runs.live import in_notebook
 from rdcnlab.runs.printed import Printed, changed
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
@@ -29,6 +31,7 @@ from rdcnlab.scenario import Scenario
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rdcnlab.analysis.drawing import Drawing
     from rdcnlab.scenario.program import Program
 
 
@@ -72,6 +75,7 @@ class Lab:
         self._lines = [Typed(limit_ns=self._limit_ns(0))]
         self._made: tuple[Typed, Scenario] | None = None
         self._saved: set[Path] = set()
+        self._watched = in_notebook()
         self._scenario(self._typed)
 
     def __repr__(self) -> str:
@@ -123,6 +127,24 @@ class Lab:
             raise RunError("nothing was run yet")
         return self._typed.run
 
+    def watch(self, on: bool = True) -> None:
+        """Show the rates while a line runs, and the picture of its run beside what it printed.
+
+        Curves are those of ``rdcnlab run``, below a progress bar with the virtual time. In a notebook this is on until
+        it is turned off; a program can turn it on.
+        """
+        self._watched = on
+
+    def plot(self, *, span_ms: tuple[float, float] | None = None) -> Drawing:
+        """Draw the run of the last line that was run: when programs ran, what they sent, and queues; see `Run.plot`.
+
+        Raises
+        ------
+        RunError
+            Nothing was run yet.
+        """
+        return self.run.plot(span_ms=span_ms)
+
     def at(self, instant: str) -> None:
         """Go to a later instant, such as ``2 s``, or ``+10 ms`` from now."""
         word, now_ns = instant.strip(), self._typed.now_ns
@@ -145,15 +167,7 @@ class Lab:
         """Take a link down, or up again. What is under way there waits; its queue fills."""
         if name not in self.links:
             raise InputError.unknown("link", name, self.links, "link")
-        spans, now_ns = self._typed.down.get(name, ()), self._typed.now_ns
-        is_down = bool(spans) and spans[-1][1] is None
-        if is_down != up:
-            raise InputError.of("link", name, reason=f"{name} is {'down' if is_down else 'up'} already")
-        spans = (*spans[:-1], (spans[-1][0], now_ns)) if up else (*spans, (now_ns, None))
-        # a link that was down for no time was not down
-        spans = tuple(span for span in spans if span[0] != span[1])
-        limit_ns = max(self._typed.limit_ns, self._limit_ns(now_ns))
-        self._add(replace(self._typed, down={**self._typed.down, name: spans}, limit_ns=limit_ns))
+        self._add(self._typed.with_link(name, up=up, limit_ns=self._limit_ns(self._typed.now_ns)))
 
     def path(self, host: str, path: str) -> None:
         """Set the way of all packets that programs of a host send, such as a link, before its first program."""
@@ -162,9 +176,8 @@ class Lab:
             reason = f"programs of {host} ran already, and all of them take one way; undo them first"
             raise InputError.of("path", path, reason=reason)
         typed = replace(self._typed, paths={**self._typed.paths, host: path})
-        trial = {"host": host, "run": "true", "start": typed.now_ns, "background": False}
         limit_ns = max(typed.limit_ns, self._limit_ns(typed.now_ns))
-        self._scenario(replace(typed, programs=(*typed.programs, trial), limit_ns=limit_ns))
+        self._scenario(typed.with_program(host, "true", limit_ns))
         self._lines.append(typed)
 
     def do(self, host: str, command: str) -> Printed:
@@ -190,13 +203,9 @@ class Lab:
             The program is not installed, or the run failed. The line is taken back.
         """
         self._require(host)
-        line, typed = command.strip(), self._typed
-        background = line.endswith("&")
-        program = {"host": host, "run": line.removesuffix("&").strip(), "start": typed.now_ns, "background": background}
-        programs = (*typed.programs, program)
-        self._add(replace(typed, programs=programs, limit_ns=self._limit_ns(typed.now_ns)))
+        self._add(self._typed.with_program(host, command, self._limit_ns(self._typed.now_ns)))
         name = self._programs(self._typed)[-1].name
-        return Printed(f"[{name}]\n") if background else self._ran([name])
+        return Printed(f"[{name}]\n") if command.rstrip().endswith("&") else self._ran([name])
 
     def jobs(self) -> list[str]:
         """Return the names of programs that were started with ``&`` and not waited for."""
@@ -211,11 +220,8 @@ class Lab:
         wanted = list(names or jobs)
         if not wanted:
             return Printed("")
-        named = zip(self._typed.programs, self._programs(self._typed), strict=True)
-        programs = tuple(
-            {**data, "background": data["background"] and program.name not in wanted} for data, program in named
-        )
-        self._add(replace(self._typed, programs=programs, limit_ns=self._limit_ns(self._typed.now_ns)))
+        numbers = {number for number, program in enumerate(self._programs(self._typed)) if program.name in wanted}
+        self._add(self._typed.waiting(numbers, self._limit_ns(self._typed.now_ns)))
         return self._ran(wanted)
 
     def look(self, host: str, *lines: str) -> list[str]:
@@ -281,7 +287,7 @@ class Lab:
         """Run the scenario, go to the end of some programs, and return what they printed."""
         before = self._lines[-2].run
         try:
-            (run,) = campaign([self.scenario], workers=1, store=self._store, progress=False, hints=False)
+            (run,) = campaign([self.scenario], workers=1, store=self._store, progress=self._watched, hints=False)
         except BaseException as error:
             self.undo()
             if isinstance(error, CampaignError):
@@ -292,23 +298,9 @@ class Lab:
         now_ns = max(self._typed.now_ns, *(round(1e9 * end) for end in ends))
         self._lines[-1] = replace(self._typed, now_ns=now_ns, run=run)
         status = None if rows["status"].isna().iloc[-1] else int(rows["status"].iloc[-1])
-        return Printed("".join(rows["stdout"] + rows["stderr"]), status, () if before is None else changed(before, run))
+        text, others = "".join(rows["stdout"] + rows["stderr"]), () if before is None else changed(before, run)
+        return Printed(text, status, others, run if self._watched else None)
 
     def _limit_ns(self, now_ns: int) -> int:
         """Return when a run ends at the latest: a whole second after so much patience."""
         return -(-(now_ns + self._patience_ns) // NS_PER_S) * NS_PER_S
-
-
-@dataclass(frozen=True)
-class Host:
-    """A host of a lab; calling it runs a program there, see `Lab.do`."""
-
-    lab: Lab
-    name: str
-
-    def __call__(self, command: str) -> Printed:
-        """Run a program from now on, and go to its end."""
-        return self.lab.do(self.name, command)
-
-    def __repr__(self) -> str:
-        return f"<host {self.name} of {self.lab!r}>"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves of the flows' rates while runs go on: lines of blocks in a terminal, a small picture in a notebook."""
+"""Curves of the rates of flows, or of programs, while runs go on.
+
+They are lines of blocks in a terminal, and a small picture in a notebook.
+"""
 
 from __future__ import annotations
 
@@ -76,8 +79,12 @@ def curves(scenario: Scenario, arrived: Arrived | None, *, of_many: bool = False
     """
     if arrived is None or len(arrived.t_ns) < 2:
         return []
-    received, sizes = arrived.received_B, np.array([scenario.total_B(flow) for flow in scenario.flows])
-    names = [flow.name for flow in scenario.flows]
+    received, names = arrived.received_B, list(arrived.names)
+    # nobody knows how much programs will send
+    sizes = np.full(len(names), np.inf)
+    if not names:
+        sizes = np.array([scenario.total_B(flow) for flow in scenario.flows])
+        names = [flow.name for flow in scenario.flows]
     if len(names) != received.shape[1]:
         return []
     if len(names) > MOST:
@@ -104,12 +111,17 @@ class Screen(Protocol):
 
 def screen() -> Screen:
     """Return the screen of this process: the notebook, the terminal, or none."""
-    if "ipykernel" in sys.modules:
+    if in_notebook():
         try:
             return Notebook()
         except ImportError:  # no widgets
             return Nowhere()
     return Terminal() if can_show(sys.stderr) else Nowhere()
+
+
+def in_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook."""
+    return "ipykernel" in sys.modules
 
 
 class Nowhere:

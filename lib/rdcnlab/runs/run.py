@@ -19,8 +19,8 @@ from rdcnlab.scenario import Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
+    from rdcnlab.analysis.drawing import Drawing
     from rdcnlab.analysis.results.timeline import Timeline
     from rdcnlab.runs.frame import Runs
 
@@ -213,7 +213,7 @@ class Run:
         """All tables by name, as they are stored; `flows`, `tcp` and the others are data frames."""
         return {name: self.table(name) for name in self.digests}
 
-    def plot(self, *, span_ms: tuple[float, float] | None = None, sequence: bool = False) -> Figure:
+    def plot(self, *, span_ms: tuple[float, float] | None = None, sequence: bool = False) -> Drawing:
         """Draw the run over time: timetables, goodput and window of each flow, queues, losses and ECN marks.
 
         Nights are shaded; without nights, the time that the first flow that moves spends on another link. Where bins

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,42 @@ class Typed:
     down: Mapping[str, tuple[tuple[int, int | None], ...]] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)
     run: Run | None = None
+
+    def with_program(self, host: str, command: str, limit_ns: int) -> Typed:
+        """Add a program that starts now; with ``&`` at its end, in the background."""
+        line = command.strip()
+        program = {
+            "host": host,
+            "run": line.removesuffix("&").strip(),
+            "start": self.now_ns,
+            "background": line.endswith("&"),
+        }
+        return replace(self, programs=(*self.programs, program), limit_ns=limit_ns)
+
+    def waiting(self, numbers: Container[int], limit_ns: int) -> Typed:
+        """Put some programs, by their places in `programs`, into the foreground: a run waits for their end."""
+        programs = tuple(
+            {**program, "background": program["background"] and number not in numbers}
+            for number, program in enumerate(self.programs)
+        )
+        return replace(self, programs=programs, limit_ns=limit_ns)
+
+    def with_link(self, name: str, *, up: bool, limit_ns: int) -> Typed:
+        """Take a link down or up now.
+
+        Raises
+        ------
+        InputError
+            It is so already.
+        """
+        spans = self.down.get(name, ())
+        is_down = bool(spans) and spans[-1][1] is None
+        if is_down != up:
+            raise InputError.of("link", name, reason=f"{name} is {'down' if is_down else 'up'} already")
+        spans = (*spans[:-1], (spans[-1][0], self.now_ns)) if up else (*spans, (self.now_ns, None))
+        # a link that was down for no time was not down
+        spans = tuple(span for span in spans if span[0] != span[1])
+        return replace(self, down={**self.down, name: spans}, limit_ns=max(self.limit_ns, limit_ns))
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
+    from rdcnlab.analysis.drawing import Drawing
     from rdcnlab.analysis.results.comparison import RunComparison
     from rdcnlab.analysis.results.slowdown import Slowdown
     from rdcnlab.analysis.results.timeline import Timeline
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Views(Protocol):
     """Views of runs; the methods of `Run` and `Runs` describe them."""
 
-    def plot(self, run: Run, *, span_ms: tuple[float, float] | None, sequence: bool) -> Figure:
+    def plot(self, run: Run, *, span_ms: tuple[float, float] | None, sequence: bool) -> Drawing:
         """Draw a run over time; see `Run.plot`."""
 
     def timeline(self, run: Run) -> Timeline:

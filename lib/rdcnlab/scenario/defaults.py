@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from rdcnlab.fields.phrases import listed
 from rdcnlab.fields.quantities import EVERY, TEXT, is_canonical
-from rdcnlab.scenario import older
+from rdcnlab.scenario import flow_file, older
 from rdcnlab.scenario.ends import with_ends
 from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.network import Network
@@ -147,20 +147,25 @@ def _with_preset(data: dict[str, Any], *, text: bool, directory: Path | None) ->
     elif isinstance(network, dict) and isinstance(network.get("name"), str) and network["name"] in presets():
         network_preset = preset(network["name"])
     else:
-        return data
-    if isinstance(data.get("flows"), list | tuple):
+        network_preset = None
+    if "flows" in data:
+        data = {**data, "flows": flow_file.expanded(data["flows"], _hosts(data), directory)}
+    if network_preset is not None and isinstance(data.get("flows"), list | tuple):
         data = {**data, "flows": [_routed(flow, network_preset) for flow in data["flows"]]}
     return data
 
 
 def _with_programs(data: dict[str, Any]) -> dict[str, Any]:
     """Name each program, and let a scenario with programs have no flows."""
+    return {"flows": [], **data, "programs": expanded(data["programs"], _hosts(data))}
+
+
+def _hosts(data: dict[str, Any]) -> list[str]:
+    """Return the names of the network's hosts, as far as they are text."""
     network = data.get("network")
     if isinstance(network, Network):
-        hosts = [host.name for host in network.hosts]
-    else:
-        hosts = _names(network.get("hosts")) if isinstance(network, dict) else []
-    return {"flows": [], **data, "programs": expanded(data["programs"], hosts)}
+        return [host.name for host in network.hosts]
+    return _names(network.get("hosts")) if isinstance(network, dict) else []
 
 
 def _with_transports(data: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ Decide = Literal["matching", "greedy", "birkhoff"]
 
 
 class CircuitController(UserFile):
-    """A file of Python with a function ``decide(demand, circuits)``; text form: its path."""
+    """A file of Python with a function ``decide(state)`` or ``decide(demand, circuits)``; text form: its path."""
 
 
 class OnDemand(Frozen):

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from rdcnlab.fields.quantities import ALLOWED, DEFAULT, UNIT, Frozen
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
-from rdcnlab.scenario import buffers
+from rdcnlab.scenario import buffers, flow_file
 from rdcnlab.scenario.congestion import LINUX_VARIANTS, VARIANTS
 from rdcnlab.scenario.fabrics import FABRICS
 from rdcnlab.scenario.model import Scenario
@@ -81,8 +81,7 @@ def schema() -> dict[str, Any]:
                 field_schema["description"] = texts[field]
         filled_in = _FILLED_IN.get(name, ())
         part["required"] = [field for field in part.get("required", ()) if field not in filled_in]
-    definitions["Flow"]["required"].remove("size")
-    definitions["Flow"]["anyOf"] = [{"required": [field]} for field in ("size", "until", "replay")]
+    _describe_flows(definitions)
     slot = definitions["Slot"]["properties"]
     definitions["Slot"] = {
         "description": "How long traffic follows a link, and the link: [50 ms, blue]",
@@ -117,6 +116,24 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Scenario of rdcnlab",
         **{name: value for name, value in document.items() if name != "title"},
+    }
+
+
+def _describe_flows(definitions: dict[str, Any]) -> None:
+    """Add the entry that stands for all flows of a file, and say what each other one needs."""
+    flow, at_most = definitions["Flow"], definitions["Workload"]["properties"]["at_most"]
+    flow["required"] = [field for field in flow["required"] if field not in ("name", "size")]
+    flow["anyOf"] = [
+        *({"required": ["name", field]} for field in ("size", "until", "replay")),
+        {"required": ["file"]},
+    ]
+    flow["properties"] |= {
+        "file": {
+            "type": "string",
+            "description": "A file of opera-sim or htsim: the entry stands for all of its flows",
+        },
+        "unit": {"enum": [*flow_file.UNITS], "description": "With file: what starts count; ns, and none for htsim"},
+        "at_most": {**at_most, "description": "With file: bytes to which larger flows are cut"},
     }
 
 

@@ -11,6 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import Frozen, SlotDuration
 
+#: In a dotted path: all items of a list.
+EVERY = "*"
 #: Names that change every flow at once, in addition to the names of fields.
 SHORTCUTS = ("period", "cc", "size")
 _SLOT: TypeAdapter[int] = TypeAdapter(SlotDuration, config={"strict": True})
@@ -30,10 +32,10 @@ def apply(data: dict[str, Any], name: str, value: Any) -> None:
         Plain data, as from `Scenario.to_dict`.
     name : str
         A field (``seed``), a dotted path (``switch.dark``, ``flows.main.cc``; items of lists are named by their
-        ``name``), or a shortcut. The shortcuts ``cc`` and ``size`` change every flow except bursts (udp); ``cc`` also
-        changes workloads. The shortcut
-        ``period`` changes the duration of every slot, in each timetable with equally long slots; ``period=None`` keeps
-        every flow on its first link. ``__`` may replace a dot.
+        ``name``, and ``*`` names all of them), or a shortcut. The shortcuts ``cc`` and ``size`` change every flow
+        except bursts (udp); ``cc`` also changes workloads. The shortcut ``period`` changes the duration of every slot,
+        in each timetable with equally long slots; ``period=None`` keeps every flow on its first link. ``__`` may
+        replace a dot.
     value : object
         New value, in code or text form.
 
@@ -75,6 +77,10 @@ def _set(data: dict[str, Any], path: list[str], value: Any, name: str) -> None:
     holder: Any = data
     for depth, part in enumerate(path):
         names = _names(holder)
+        if part == EVERY and names and isinstance(holder, list):
+            for each in names:
+                _set(data, [*path[:depth], each, *path[depth + 1 :]], value, name)
+            return
         if part not in names:
             extra = SHORTCUTS if depth == 0 else ()
             if not names:

@@ -135,7 +135,7 @@ def plot(
                 if name not in table.index.get_level_values(0):
                     continue
                 rows = pd.DataFrame(table.loc[name]).sort_index()
-                error = figures.error_lengths(rows.assign(low=rows["low"].clip(lower=0)))  # nothing here is below 0
+                error = figures.error_lengths(rows, least=0)  # nothing here is below 0
                 ax.errorbar(
                     rows.index, rows["mean"], yerr=error, label=kind, color=style.color,
                     marker=style.marker, markersize=3, capsize=2, linewidth=0.9,

@@ -122,8 +122,8 @@ def _draw_near(ax: Axes, runs: Runs, period_ms: int, names: Mapping[str, str], s
     width_ms, cycle_ms = _near_bin_ms(period_ms), 2 * period_ms
     if width_ms is None:
         message = f"bins of 1 ms are too wide\nfor slots of {period_ms} ms"
-        ax.text(0.5, 0.5, message, ha="center", va="center", transform=ax.transAxes, color=figures.REFERENCE)
-        ax.set_xticks([])
+        ax.text(0.5, 0.5, message, ha="center", va="center", transform=ax.transAxes, color="#555555")
+        ax.set_axis_off()
         return 0.0
     ends = runs.flows[runs.flows["flow"].isin(FLOWS)].groupby("run")["end_s"].min()
     middle_ms = 500 * float(ends.min()) if ends.notna().any() else runs[0].scenario.limit / 2e6
@@ -138,7 +138,7 @@ def _draw_near(ax: Axes, runs: Runs, period_ms: int, names: Mapping[str, str], s
             ax.axvspan(first, last, **look, linewidth=0, label=label)
         if state in stated:
             rate, label = stated[state]
-            ax.plot([first, last], [rate] * 2, color="black", linewidth=1.2, linestyle="--", label=label)
+            ax.plot([first, last], [rate] * 2, color="black", linewidth=1.2, linestyle="--", label=label, zorder=4)
     stats = _curves(runs, width_ms, each_run=each_run)
     stats = stats.assign(t_ms=stats["t_s"] * 1e3)
     stats = stats[stats["t_ms"].between(begin, end)]

@@ -44,7 +44,7 @@ def draw(
 
     annotations = table.map(lambda value: "" if math.isnan(value) else text(value))
     sns.heatmap(
-        table, ax=ax, norm=norm, cmap=map_, annot=annotations, fmt="", annot_kws={"size": 7}, linewidths=0.3,
+        table, ax=ax, norm=norm, cmap=map_, annot=annotations, fmt="", annot_kws={"size": 7.5}, linewidths=0.3,
         cbar_kws={"label": label, "extend": _beyond(table, norm)},
     )  # fmt: skip
     _contrast(ax, columns=table.shape[1])

@@ -26,8 +26,10 @@ from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.system import extras, places
 from rdcnlab_papers import full_names, select
-from rdcnlab_papers.app import reference, scorecard
+from rdcnlab_papers.app import gallery, reference, scorecard
 from rdcnlab_papers.app.site.stored import judge_all
+from rdcnlab_papers.benchmarks import paired
+from rdcnlab_papers.benchmarks.compared import USUAL, Comparison
 from rdcnlab_papers.items import claims
 from rdcnlab_papers.items.item import Item
 from rdcnlab_papers.items.judged import Rows
@@ -48,7 +50,6 @@ SCORES = "data/scores.json"
 _CELL = "index-figures"
 #: Letters of a line with names of items, at most.
 _WIDTH = 110
-_ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
 
 
 #: Judges the claims of items from their stored runs.
@@ -80,7 +81,7 @@ def generate_files(*, scored: bool = True, judge: Judge = judge_all) -> dict[Pat
         _complete(paper)
     texts = {_package(paper.paper): registration(paper) for paper in paper_claims}
     notebook = places.notebooks() / "index.ipynb"
-    texts[notebook] = _with_cell(notebook.read_text(encoding="utf-8"), "\n".join(map(links, paper_claims)))
+    texts[notebook] = _with_cell(notebook.read_text(encoding="utf-8"), "\n".join(map(gallery.section, paper_claims)))
     texts |= reference.generate_pages()
     if scored:
         texts |= _scored(select(own()), judge)
@@ -170,12 +171,6 @@ ITEMS = tuple(__all__)
 
 sys.modules[__name__].__class__ = Package
 '''
-
-
-def links(paper: claims.Paper) -> str:
-    """Return the section of the index notebook about a paper."""
-    rows = "".join(f"| [{_label(item.id)}]({paper.paper}/{item.id}.ipynb) | {item.title} |\n" for item in paper.items)
-    return f"## {paper.authors}, *{paper.title}*\n\n| item | what it shows |\n|---|---|\n{rows}"
 
 
 @dataclass(frozen=True)
@@ -275,10 +270,11 @@ def comparison(store: Store) -> str:
     (kind,) = select([COMPARED])
     item = kind(profile="paper")
     runs = item.stored_runs(store)
-    content = None if runs is None else item.interactive(runs)
-    if runs is None or content is None:
+    if runs is None or not isinstance(item, Comparison):
         raise RunError(f"the table of transports needs all runs of {COMPARED}")
-    return content.markdown("mean")
+    ratios = paired.markdown(paired.pairs(item.flows(runs)), "web-search", USUAL, "cubic")
+    content = item.interactive(runs)
+    return f"{ratios}\n{content.note}\n" if content is not None and content.note else ratios
 
 
 def table(hashes_by_item: HashesByItem, wall_s: Mapping[str, float]) -> str:
@@ -380,17 +376,6 @@ def _natural(name: str) -> list[Any]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
-def _label(name: str) -> str:
-    """Return ``figure 6(a)`` for ``fig6a``, ``table I`` for ``tab1``, and ``beyond`` for an item beyond the paper."""
-    match = re.fullmatch(r"(fig|tab|eq)(\d+)([a-z]?)", name)
-    if match is None:
-        return "beyond"
-    kind, number, part = match.groups()
-    if kind == "tab":
-        return f"table {_ROMAN.get(number, number)}"
-    return f"{'equation' if kind == 'eq' else 'figure'} {number}" + (part and f"({part})")
-
-
 def _with_cell(text: str, source: str) -> str:
     """Return a notebook with a new text in the cell that lists the figures."""
     notebook = json.loads(text)
@@ -413,7 +398,8 @@ def _with_tables(path: Path, by_marks: Mapping[tuple[str, str], str]) -> str:
 
 if __name__ == "__main__":
     try:
-        for changed in write():
+        names = sys.argv[2:] if sys.argv[1:2] == ["pictures"] else None
+        for changed in write() if names is None else gallery.write(names):
             print(changed.relative_to(places.tree()))
     except RunError as error:
         sys.exit(f"tools/index: {error}")

@@ -71,7 +71,7 @@ class Fig10(Item):
             f"{figures.look(cc).label}, period {self.period_ms} ms": (cc_runs, self.period_ms)
             for cc, cc_runs in self.runs_by_variant(runs, bursts=True).items()
         }
-        return curves.plot(cases, width=2.8)
+        return curves.plot(cases, width=2.5)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure which flow ends last, the time that bursts cost the main flow, and the regularity of its sawtooth."""

@@ -71,7 +71,7 @@ class Fig13(Item):
             f"{figures.look(cc).label}, period {self.period_ms} ms": (cc_runs, self.period_ms)
             for cc, cc_runs in self.runs_by_variant(runs, self.period_ms).items()
         }
-        return curves.plot(cases, width=2.8, labels=_LABEL, each_run=True)
+        return curves.plot(cases, width=2.5, labels=_LABEL, each_run=True)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times relative to QUIC's, and the rates while both flows are on one link."""

@@ -69,13 +69,18 @@ class Fig15(Item):
         ]  # fmt: skip
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw measured and predicted values of held-out runs side by side, over day and night."""
+        """Draw measured and predicted values of held-out runs, over day and night, with a column for each pair."""
         stated = {claim.id: claim.expect for claim in self.claims.claims}
-        with figures.single(7.2, 3.2) as (figure, ax):
+        with figures.single(9.6, 3.6) as (figure, ax):
             scores = held_out.draw(ax, fct.dataset(runs))
             ax.set_title(
                 f"held out: R2 {scores.r2:.3g} (paper: {stated['r2'].at_least:g}), mean squared error "
                 f"{scores.mse:.2g} s² (paper: {stated['mse'].at_most:g})"
+            )
+            names = ", ".join(figures.look(cc).label for cc in sorted(self.cc))
+            figures.note(
+                figure,
+                f"From left to right: migrated flow {names}; with each of these the main flow in the same order.",
             )
         return figure
 

@@ -67,7 +67,7 @@ class Fig4(Item):
         cases = {f"period {period} ms": (moved_every(drawn, period), period) for period in self.periods_ms}
         claims = {"apart": "saw-tooth-peak", "shared": "saw-tooth-valley"}
         teeth = {state: (self.stated(claim), "paper") for state, claim in claims.items()}
-        return curves.plot(cases, width=2.6, stated={"period 50 ms": teeth})
+        return curves.plot(cases, width=2.2, stated={"period 50 ms": teeth})
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times, the sawtooth, and the difference between the two flows."""

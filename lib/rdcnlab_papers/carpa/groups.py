@@ -110,7 +110,7 @@ class Grouped(Item):
                 rows = mean[mean["t_s"] >= settle_s - every_s / 2]
                 ax.plot(rows["t_s"], rows["mean"], color=color, label=self.unit.format(case), linewidth=1)
                 ax.fill_between(rows["t_s"], rows["low"], rows["high"], color=color, alpha=0.15, linewidth=0)
-            for time, _ in rerouting.moves(runs[0].scenario):
-                ax.axvline(time, color=figures.REFERENCE, linewidth=0.8, linestyle=":")
+            for number, (time, _) in enumerate(rerouting.moves(runs[0].scenario)):
+                figures.reference(ax, time, "_" if number else "move", along="x")
             ax.set(xlabel="time [s]", ylabel="aggregate throughput [Mb/s]", ylim=(0, None))
         return figure

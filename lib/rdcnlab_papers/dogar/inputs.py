@@ -210,11 +210,13 @@ class Inputs(Experiment):
                 for number, cc in enumerate(self.variants):
                     mean = means(quantities[quantities["cc"] == cc], "change", kind).reindex(names)
                     look, y = figures.look(cc), np.arange(len(names)) + (number - 1) * 0.2
-                    error = figures.error_lengths(mean)
+                    error = figures.error_lengths(mean, least=0)
                     ax.errorbar(
                         mean["mean"], y, xerr=error, fmt=look.marker, color=look.color, markersize=4, label=look.label
                     )
-                ax.set(xlabel=label, xscale="symlog" if kind in ("retransmissions", "drops") else "linear")
+                ax.set(xlabel=label)
+                if kind in ("retransmissions", "drops"):
+                    ax.set_xscale("symlog", linthresh=10)
                 ax.set_xlim(left=0)
             axes[0, 0].set_yticks(range(len(names)), names)
             axes[0, 0].invert_yaxis()

@@ -172,7 +172,7 @@ class Readings(Item):
                     ax.errorbar(
                         mean["mean"],
                         np.arange(len(names)) + (number - 1.5) * 0.18,
-                        xerr=figures.error_lengths(mean),
+                        xerr=figures.error_lengths(mean, least=0),
                         fmt=look.marker,
                         color=look.color,
                         markerfacecolor=look.color if buffer == "large" else "none",

@@ -253,7 +253,7 @@ class Tab3(Item):
                 if wide:
                     figures.counts(ax, mean, ticks)
                     continue
-                error = figures.error_lengths(mean.assign(low=mean["low"].clip(lower=0)))
+                error = figures.error_lengths(mean, least=0)
                 colors = [figures.look(cc).color for cc in self.variants]
                 ax.bar(range(len(mean)), mean["mean"], color=colors, yerr=error, error_kw={"linewidth": 0.8})
                 ax.set_xticks(range(len(mean)), ticks)

@@ -187,6 +187,8 @@ class Distribution(Experiment):
 
     #: Label of the axis, with the unit, and its scale.
     label: ClassVar[str]
+    #: What a sample is, for the axis of shares.
+    sample: ClassVar[str]
     xscale: ClassVar[str] = "linear"
     #: Numbers of the text, by variant, at `SHARES`.
     stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {}
@@ -217,7 +219,7 @@ class Distribution(Experiment):
                 figures.distribution(ax, samples.loc[samples["cc"] == cc, "value"], cc)
             for name, numbers in self.stated_numbers.items():
                 figures.draw_stated(ax, name, list(zip(numbers, SHARES, strict=True)))
-            ax.set(xlabel=self.label, ylabel="share", xscale=self.xscale, ylim=(0, 1.02))
+            ax.set(xlabel=self.label, ylabel=f"share of\n{self.sample}", xscale=self.xscale, ylim=(0, 1.02))
             ax.set_xlim(left=0)
         return figure
 
@@ -227,6 +229,7 @@ class Retransmissions(Distribution):
 
     reads: ClassVar[tuple[str, ...]] = ("events",)
     label: ClassVar[str] = "retransmissions between two updates"
+    sample: ClassVar[str] = "times between two updates"
     #: Variants differ by more than a factor of ten, and some intervals have none.
     xscale: ClassVar[str] = "symlog"
 
@@ -252,6 +255,7 @@ class Throughput(Distribution):
 
     reads: ClassVar[tuple[str, ...]] = ("throughput",)
     label: ClassVar[str] = "throughput of a flow [Gb/s]"
+    sample: ClassVar[str] = "flows between two updates"
 
     def samples(self, runs: Runs) -> pd.DataFrame:
         """Return the rate of each flow in each interval."""
@@ -287,6 +291,7 @@ class Windows(Distribution):
 
     reads: ClassVar[tuple[str, ...]] = ("tcp",)
     label: ClassVar[str] = "congestion window [kB]"
+    sample: ClassVar[str] = "flows, every 10 ms"
 
     def samples(self, runs: Runs) -> pd.DataFrame:
         """Return the window of each flow, every 10 ms."""

@@ -96,33 +96,6 @@ class Interactive:
             "cells": cells,
         }
 
-    def markdown(self, metric: str) -> str:
-        """Return one metric of what is shown first as a table: the first side in rows, the series in columns.
-
-        Half of the 95 % interval stands after ``±`` if there are several seeds. The note is below the table.
-        """
-        first = next(iter(self.sides))
-        shown = self.totals
-        for column, value in self.chosen.items():
-            shown = shown[shown[column] == value]
-        stats = tables.mean_ci(shown, [first, self.series], metric).set_index([first, self.series])
-        names = list(dict.fromkeys(shown[self.series]))
-        looks = figures.looks(names)
-        count = self.totals["seed"].nunique()
-        corner = f"{self.sides[first].lower()} ({count} {'seed' if count == 1 else 'seeds'})"
-        lines = [f"| {corner} | {' | '.join(looks[name].label for name in names)} |"]
-        lines.append(f"|---|{'---|' * len(names)}")
-        for row in dict.fromkeys(shown[first]):
-            cells = [_words(stats.loc[(row, name)]) if (row, name) in stats.index else "" for name in names]
-            lines.append(f"| {row} | {' | '.join(cells)} |")
-        return "\n".join([*lines, *(["", self.note] if self.note else [])]) + "\n"
-
-
-def _words(stats: pd.Series[float]) -> str:
-    """Return a mean with half of its interval."""
-    half = (stats["high"] - stats["low"]) / 2
-    return f"{stats['mean']:.1f} ± {half:.1f}" if stats["n"] > 1 else f"{stats['mean']:.1f}"
-
 
 def _short(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}")

@@ -102,17 +102,17 @@ def important(lost: pd.Series[float]) -> Measured:
 
 
 def draw(ax: Axes, data: pd.DataFrame) -> fct.Scores:
-    """Draw measured and predicted values of held-out runs side by side, over day and night."""
+    """Draw measured and predicted values of held-out runs, over day and night, and in a column of each its pairs."""
     scores = record(data).runs
     places = data[_AT].drop_duplicates().sort_values(_AT[::-1])
     x = data[_AT].merge(places.assign(place=np.arange(len(places))), how="left")["place"]
     # pairs of variants are side by side, and the runs of one pair are above each other
     pair = data.groupby(["migrated", "main"]).ngroup()
-    shift = (pair - pair.max() / 2) / (pair.max() + 1) * 0.35
+    shift = (pair - pair.max() / 2) / (pair.max() + 1) * 0.85
     main, migrated = (figures.look(flow).color for flow in ("main", "migrated"))
-    style: dict[str, Any] = {"s": 10, "alpha": 0.5, "linewidth": 0.8}
-    ax.scatter(x - 0.2 + shift, data[fct.TARGET], label="measured", marker="o", color=main, **style)
-    ax.scatter(x + 0.2 + shift, scores.predictions, label="predicted, held out", marker="x", color=migrated, **style)
+    style: dict[str, Any] = {"s": 10, "linewidth": 0.8}
+    ax.scatter(x + shift, data[fct.TARGET], label="measured", marker="o", color=main, alpha=0.3, **style)
+    ax.scatter(x + shift, scores.predictions, label="predicted, held out", marker="x", color=migrated, **style)
     ax.set_xticks(range(len(places)), [f"{row.day_ms:g}\n{row.night_ms:g}" for row in places.itertuples()])
     ax.set(xlabel="day [ms] above night [ms]", ylabel="prolongation [s]")
     return scores

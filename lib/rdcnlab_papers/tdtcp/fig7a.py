@@ -42,10 +42,10 @@ class Fig7a(Throughput):
         ends = {name: tables.mean_ci(graph, ["t_us"], "bytes").iloc[-1] for name, graph in lines.items()}
         for shift, other in enumerate(other for other in _STATED if other in ends):
             look, gain = figures.look(other), self.stated(f"over-{other}") / 100
-            # beside each other, because two of the paper's gains are equal
-            at_us = float(ends["tdtcp"]["t_us"]) * (1.015 + 0.02 * shift)
-            ax.plot(at_us, float(ends["tdtcp"]["mean"]) / (1 + gain) / 1e6, look.marker, color=look.color,
-                    markerfacecolor="none", markersize=5, label=f"{look.label}, paper")  # fmt: skip
+            # one around the other, because two of the paper's gains are equal
+            ax.plot(ends["tdtcp"]["t_us"], float(ends["tdtcp"]["mean"]) / (1 + gain) / 1e6, look.marker,
+                    color=look.color, markerfacecolor="none", markersize=5 + 3 * shift,
+                    label=f"{look.label}, paper")  # fmt: skip
         figure.legends[0].remove()
         with figures.style():
             figures.legend(figure, ax, columns=4)

@@ -128,11 +128,14 @@ class Weeks(Item):
                 yield Case(name, selected, pairs[0][0])
 
     def starved_text(self, runs: Runs) -> str:
-        """Return in words how many flows have not received a single byte at the limit, by case."""
+        """Return in words how many flows were starved: have not received a single byte at the limit, by case."""
+        return f"starved flows: {self._starved(runs)}"
+
+    def _starved(self, runs: Runs) -> str:
         counts = {case.name: (case.runs.rows("flows")["received_B"] == 0) for case in self.present_cases(runs)}
         texts = [f"{int(mask.sum())} of {len(mask)} of {name}" for name, mask in counts.items() if mask.any()]
         total = sum(len(mask) for mask in counts.values())
-        return f"starved flows: {', '.join(texts)}" if texts else f"starved flows: 0 of {total}"
+        return ", ".join(texts) or f"0 of {total}"
 
     def rows(self, runs: Runs | None) -> list[JudgedClaim]:
         """Return the scorecard. The field ``measured`` includes the number of starved flows."""
@@ -144,7 +147,8 @@ class Weeks(Item):
 
     def caption(self, figure: Figure, runs: Runs, *more: str) -> Figure:
         """Write below a figure which testbed it shows, what else is said of it, and how many flows were starved."""
-        figures.note(figure, "; ".join([self.testbed.title, *more, self.starved_text(runs)]))
+        starved = f"flows that received nothing until the end: {self._starved(runs)}"
+        figures.note(figure, "; ".join([f"Testbed: {self.testbed.title}", *more, starved]) + ".")
         return figure
 
 

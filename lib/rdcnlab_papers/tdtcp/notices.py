@@ -97,8 +97,8 @@ class Notices(Question):
         ax.axvline(1, color=figures.REFERENCE, linewidth=0.8)
         ax.set_yticks(range(len(cases)), [", ".join(case) for case in cases])
         ax.set_ylim(max(1, len(cases)) - 0.5, -0.5)
-        ax.set_title(f"{title}, ratio", fontsize=7.5, loc="left")
-        ax.tick_params(labelsize=6)
+        ax.set_xlabel(f"{title},\nratio", fontsize=8)
+        ax.tick_params(labelsize=7)
 
     def measured_by(self, totals: pd.DataFrame, repeats: str, slowdown: str) -> dict[str, Measured]:
         """Measure the ratios; see `Question`."""

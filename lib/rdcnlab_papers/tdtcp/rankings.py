@@ -53,7 +53,7 @@ class Rankings(Question):
         return compared.crossed(self.architectures, self.workloads, lambda *_: self.transports)
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the mean slowdown of each transport by network; a line joins those of one transport."""
+        """Draw the mean slowdown of each transport by network."""
         totals, labels = self.totals(runs), self.labels()
         with figures.style():
             figure = figures.drawing(9.6, 3.6)
@@ -63,10 +63,10 @@ class Rankings(Question):
                 for number, name in enumerate(self.transports):
                     chosen = of_workload[of_workload["transport"] == name]
                     stats = compared.over_seeds(chosen, "mean", ["architecture"]).reindex(self.architectures)
-                    look, x = figures.look(name), np.arange(len(stats)) + 0.08 * (number - 1.5)
-                    ax.plot(x, stats["mean"], color=look.color, marker=look.marker, markersize=4, linewidth=0.6,
+                    look, x = figures.look(name), np.arange(len(stats)) + 0.17 * (number - 1.5)
+                    ax.plot(x, stats["mean"], color=look.color, marker=look.marker, markersize=4, linestyle="none",
                             label=look.label)  # fmt: skip
-                    ax.vlines(x, stats["low"].clip(lower=0.9), stats["high"], color=look.color, linewidth=0.8)
+                    ax.vlines(x, stats["low"].clip(lower=1), stats["high"], color=look.color, linewidth=0.8)
                 names = [f"{name} (new)" if name in HELD_OUT else name for name in self.architectures]
                 ax.set_xticks(range(len(names)), names, rotation=40, ha="right")
                 ax.set_yscale("log")

@@ -84,7 +84,6 @@ class Slices(Question):
             panels[0, 0].set_ylabel("retransmissions without\na loss, of 1000 segments")
             panels[1, 0].set_yscale("log")
             panels[1, 0].set_yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
-            # no flow is faster than an ideal one, but an interval may reach below
             panels[1, 0].set_ylim(bottom=1)
             panels[1, 0].minorticks_off()
             panels[1, 0].set_ylabel("mean slowdown")
@@ -93,13 +92,17 @@ class Slices(Question):
 
     def _draw(self, ax: Axes, totals: pd.DataFrame, value: str) -> None:
         stats = compared.over_seeds(totals, value, ["transport", "day"]).reset_index()
-        stats = stats.assign(us=stats["day"] / _US, low=stats["low"].clip(lower=0))
-        for name in ("cubic", "tdtcp", "nuftcp"):
+        stats = stats.assign(us=stats["day"] / _US)
+        least = 1.0 if value == "mean" else 0.0
+        for name, shift in (("cubic", 0.9), ("tdtcp", 1.0), ("nuftcp", 1.1)):
             chosen = stats[stats["transport"] == name]
             if len(chosen):
                 look = figures.look(name)
-                figures.band(ax, chosen, "us", name)
-                ax.plot(chosen["us"], chosen["mean"], color=look.color, marker=look.marker, markersize=4)
+                # beside each other: bands of three transports would hide each other
+                ax.errorbar(
+                    chosen["us"] * shift, chosen["mean"], figures.error_lengths(chosen, least=least), color=look.color,
+                    marker=look.marker, markersize=4, linewidth=0.9, capsize=2, label=look.label,
+                )  # fmt: skip
 
     def measured_by(self, totals: pd.DataFrame, repeats: str, slowdown: str) -> dict[str, Measured]:
         """Measure reordering and slowdown by the length of a day; see `Question`."""

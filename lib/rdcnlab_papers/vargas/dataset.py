@@ -113,8 +113,10 @@ class Dataset(Item):
         balance = fluid.balance(outcomes)
         tail = outcomes["min_kB"] == outcomes["max_kB"]
         with figures.style():
-            figure = figures.drawing(9.6, 3.1)
+            figure = figures.drawing(9.6, 3.02)
             panels = figure.subplots(1, 4)
+            for words, marker, fill in (("drop tail", "s", figures.REFERENCE), ("RED", "o", "none")):
+                panels[0].plot([], [], marker, color=figures.REFERENCE, markerfacecolor=fill, markersize=3, label=words)
             for ax, name in zip(panels, sharing.OUTCOMES, strict=True):
                 for rate, color in zip(RATES_GBPS, figures.shades(len(RATES_GBPS)), strict=True):
                     here = outcomes["rate_gbps"] == rate
@@ -128,7 +130,7 @@ class Dataset(Item):
                 if name == "drops":
                     ax.set(xscale="log", yscale="log")
                     ends = (2 * ends[0], 0.5 * min(balance[name].min(), outcomes[name].min()))
-                ax.plot(ends, ends, color=figures.REFERENCE, linestyle=":", linewidth=0.8)
+                ax.plot(ends, ends, color=figures.REFERENCE, linestyle=":", linewidth=0.8, label="equal")
                 ax.set(title=WORDS[name], xlabel="in balance", xlim=ends[::-1], ylim=ends[::-1])
                 ax.set_aspect("equal")
             panels[0].set(ylabel="measured")

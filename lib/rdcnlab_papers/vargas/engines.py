@@ -112,7 +112,7 @@ class Engines(Grid):
         return Measured.by_case(differences)
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw shares and drops of the engines against each other, and DCTCP's share over the ECN threshold on both."""
+        """Draw shares and drops of the engines against each other, and CUBIC's share over the ECN threshold on both."""
         share, drops = self.compare(runs, "share"), self.compare(runs, "drops").clip(lower=_LEAST_DROPS)
         thresholds = sorted(share.index.unique("max_kB"))
         colors = dict(zip(thresholds, figures.shades(len(thresholds)), strict=True))
@@ -120,12 +120,12 @@ class Engines(Grid):
             figure = figures.drawing(10.4, 3.4)
             left, middle, right = figure.subplots(1, 3)
             for drop, color in colors.items():
-                of_column = 100 - share.xs(drop, level="max_kB")
+                of_column = share.xs(drop, level="max_kB")
                 middle.plot(of_column.index, of_column["kernel"], "o-", color=color, markersize=3, label=f"{drop:g} kB")
                 middle.plot(of_column.index, of_column["ns3"], "s:", color=color, markersize=3)
             for style, name in (("o-", ENGINES["kernel"]), ("s:", ENGINES["ns3"])):
                 middle.plot([], [], style, color=figures.REFERENCE, markersize=3, label=name)
-            middle.set(xlabel=ROWS, ylabel="share of DCTCP [%]", ylim=(0, 102), title="by drop threshold")
+            middle.set(xlabel=ROWS, ylabel="share of CUBIC [%]", ylim=(0, 102), title="by drop threshold")
             figures.legend(figure, middle)
             _against(left, share, colors, title=f"share of CUBIC [%]\n{self.where()}")
             left.set(xlim=(-2, 102), ylim=(-2, 102))

@@ -66,7 +66,7 @@ class Fig2(Grid):
         return Measured.by_case(tables.cases(shares.max() - shares.min(), "ECN {:g} kB"))
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the share as a heat map, and DCTCP's share over the ECN threshold for some drop thresholds.
+        """Draw CUBIC's share as a heat map, and over the ECN threshold for some drop thresholds.
 
         Dotted is what the fluid model says. None of its numbers is from these runs.
         """
@@ -77,26 +77,26 @@ class Fig2(Grid):
             figure = figures.drawing(9.2, 3.6)
             left, right = figure.subplots(1, 2, width_ratios=(5, 3))
             heat.draw(
-                left, share, Normalize(0, 100), title=self.where(), label="share of CUBIC [%]", text="{:.0f}".format,
-                map_="vlag",
+                left, share, Normalize(0, 100), title=f"share of CUBIC [%], {self.where()}", label="",
+                text="{:.0f}".format, map_="vlag",
             )  # fmt: skip
             columns = list(share.columns)[:: max(1, len(share.columns) // 4)]
             for drop, color in zip(columns, figures.shades(len(columns)), strict=True):
-                right.plot(share.index, 100 - share[drop], "o-", color=color, markersize=3, label=f"{drop} kB")
+                right.plot(share.index, share[drop], "o-", color=color, markersize=3, label=f"{drop} kB")
                 if self.column == "kernel":
                     right.plot(*self._fluid(int(drop)), ":", color=color, linewidth=1)
             if self.column == "kernel":
                 right.plot([], [], ":", color=figures.REFERENCE, linewidth=1, label="fluid model")
-            right.set(xlabel=ROWS, ylabel="share of DCTCP [%]", ylim=(0, 102), title="by drop threshold")
+            right.set(xlabel=ROWS, ylabel="share of CUBIC [%]", ylim=(0, 102), title="by drop threshold")
             figures.legend(figure, right)
         return figure
 
     def _fluid(self, drop_kB: int) -> tuple[pd.Series[float], pd.Series[float]]:  # noqa: N803  (unit)
-        """Return ECN thresholds in kB, and DCTCP's share in percent by the fluid model."""
+        """Return ECN thresholds in kB, and CUBIC's share in percent by the fluid model."""
         ecn, _ = self.thresholds
         thresholds = range(min(ecn), max(ecn) + 1, 5)
         balance = self.balance((one, drop_kB) for one in thresholds)
-        return pd.Series(thresholds, dtype=float), 100 - balance["share"]
+        return pd.Series(thresholds, dtype=float), balance["share"]
 
 
 def _extreme(shares: pd.DataFrame, *, lowest: bool) -> Measured:

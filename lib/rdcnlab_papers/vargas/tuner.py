@@ -132,7 +132,7 @@ class Tuner(Item):
         comparison = self.compare(runs)
         color = figures.look("cubic").color
         with figures.style():
-            figure = figures.drawing(9.6, 2.8)
+            figure = figures.drawing(9.6, 2.75)
             panels = figure.subplots(1, 4)
             for ax, (name, outcomes) in zip(panels, comparison.groupby("outcome", sort=False), strict=True):
                 for is_close, rows in outcomes.groupby("close"):
@@ -140,15 +140,18 @@ class Tuner(Item):
                     ax.errorbar(
                         rows["measured"], rows["predicted"], bars, fmt="o", color=color, markersize=3.5, linewidth=0.8,
                         markerfacecolor=color if is_close else "white", clip_on=False,
+                        label="close to the prediction" if is_close else "not close",
                     )  # fmt: skip
                 # both axes have the same range, so that the distance from the diagonal is the error
                 most = 105.0 if name == "share" else 1.1 * max(1.0, *outcomes["measured"], *outcomes["predicted"])
-                ax.plot([0, most], [0, most], color=figures.REFERENCE, linestyle=":", linewidth=0.8)
+                ax.plot([0, most], [0, most], color=figures.REFERENCE, linestyle=":", linewidth=0.8, label="equal")
                 if name == "drops":
-                    ax.set(xscale="symlog", yscale="symlog")
+                    ax.set_xscale("symlog", linthresh=10)
+                    ax.set_yscale("symlog", linthresh=10)
                     most *= 3
                 ax.set(title=WORDS[str(name)], xlabel="measured", ylabel="predicted", xlim=(0, most), ylim=(0, most))
                 ax.set_aspect("equal")
+            figures.legend_of_all(figure, panels)
         return figure
 
 

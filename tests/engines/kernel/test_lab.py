@@ -9,6 +9,8 @@ import re
 import select
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,8 @@ from rdcnlab import InputError, Lab, RunError, Scenario, Store, campaign
 from rdcnlab.app.cli import app
 from rdcnlab.app.cli.lab import obey
 from rdcnlab.engines.kernel import build
-from rdcnlab.runs import sockets
+from rdcnlab.runs import clocks, live, sockets
+from rdcnlab.runs.live import Curve
 
 #: Two hosts, 5 ms apart.
 NETWORK = {
@@ -130,8 +133,9 @@ def test_mistakes_name_what_is_possible_and_change_nothing(network: Path) -> Non
         Lab(network, patience="long")
     with pytest.raises(AttributeError, match="no host 'h1'"):
         lab.h1("true")
-    with pytest.raises(RunError, match="nothing was run yet"):
-        _ = lab.run
+    for ask in (lambda: lab.run, lab.plot):
+        with pytest.raises(RunError, match="nothing was run yet"):
+            ask()
 
 
 def test_what_is_typed_is_a_scenario_that_gives_the_same_bytes(
@@ -154,6 +158,35 @@ def test_what_is_typed_is_a_scenario_that_gives_the_same_bytes(
     text = sent.text
     lab.undo()
     assert (lab.now, lab.s1("python3 talk.py r1 2").text) == ("1 s", text)
+
+
+def test_curves_move_while_a_line_runs_and_its_picture_is_beside_what_it_printed(
+    kernel: build.Kernel, network: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[list[Curve]] = []
+
+    class Watched(live.Nowhere):
+        def show(self, curves: Sequence[Curve]) -> None:
+            shown.append(list(curves))
+
+    monkeypatch.setattr(clocks, "screen", Watched)
+    monkeypatch.setattr(clocks, "LOOK_S", 0.1)
+    lab = Lab(network, store=store)
+    lab.watch()
+    assert "<img" not in (lab.r1("python3 talk.py serve &")._repr_html_() or "")
+    answer = lab.s1("python3 talk.py r1 6")
+    of_sender = [curve for curves in shown for curve in curves if curve.name == "s1>r1"]
+    ends = [curve.until_s for curve in of_sender]
+    assert len(set(ends)) > 2
+    assert ends == sorted(ends)
+    # with headers, all of the line
+    assert of_sender[-1].Gbps[-30:].mean() == pytest.approx(0.1, rel=0.05)
+    page = answer._repr_html_()
+    assert answer.text in page
+    assert "data:image/png;base64," in page
+    assert [text.get_text() for text in lab.plot().axes[0].texts] == ["python3 talk.py serve", "python3 talk.py r1 6"]
+    # whoever does not watch gets text only
+    assert replace(answer, run=None)._repr_html_() is None
 
 
 def test_earlier_lines_that_print_something_else_are_named(kernel: build.Kernel, network: Path, store: Store) -> None:

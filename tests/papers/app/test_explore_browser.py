@@ -24,7 +24,7 @@ from rdcnlab.app.explore.places import PLACES
 from rdcnlab.runs.store import Store
 from rdcnlab.system import places
 from rdcnlab_papers import aykurt
-from rdcnlab_papers.app import notebooks
+from rdcnlab_papers.app import gallery, notebooks
 from rdcnlab_papers.items import faces
 from tests.app import pages
 from tests.conftest import wait_for
@@ -34,6 +34,13 @@ pytestmark = pytest.mark.slow
 #: Seconds in which anything must appear; a limit for what never appears, not a guess how long something takes.
 LIMIT_S = 240
 TOKEN = "of-this-test"
+#: Number of pictures of the gallery that are on the screen.
+_PICTURES = """
+return [...document.querySelectorAll(".jp-RenderedMarkdown img")].filter(one => {
+  const box = one.getBoundingClientRect();
+  return one.complete && one.naturalWidth && box.width > 100 && box.top >= 0 && box.bottom <= innerHeight;
+}).length;
+"""
 
 
 @pytest.fixture
@@ -67,6 +74,7 @@ def jupyterlab(tmp_path: Path, books: Iterable[Path], theme: str = "JupyterLab L
     tree.mkdir()
     for path in books:
         shutil.copy(path, tree)
+    shutil.copytree(places.notebooks() / gallery.FOLDER, tree / gallery.FOLDER)
     own = {
         name: str(tmp_path / "jupyter" / name)
         for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")
@@ -208,6 +216,8 @@ def test_a_reader_opens_the_index_explores_moves_a_widget_and_runs(lab: str, bro
 
     page = Page(browser, tmp_path)
     browser.get(f"{lab}lab/tree/index.ipynb?token={TOKEN}")
+    # pictures are on the first screen
+    page.until("small pictures", lambda: browser.execute_script(_PICTURES) > 4)
     page.click('.jp-RenderedMarkdown a[href*="explore.ipynb"]')
     page.run_cell("explore()")
     first = page.until("the picture of the network", lambda: page.image("Network and timetable"))

@@ -6,11 +6,16 @@ from __future__ import annotations
 import json
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from rdcnlab.fields.errors import InputError
+from rdcnlab.runs.frame import Runs
+from rdcnlab_papers import aykurt
+from rdcnlab_papers.app.interactive import interactive
 from rdcnlab_papers.app.site import build, view
 from rdcnlab_papers.app.site.entry import Entry
 from rdcnlab_papers.app.site.shown import Shown
@@ -39,7 +44,7 @@ return [...document.querySelectorAll("#rl-chart text")].every(one => {
 """
 
 
-def content() -> dict[str, Any]:
+def made() -> Interactive:
     keys = ("architecture", "workload", "transport")
     rows = [
         {**dict(zip(keys, case, strict=True)), "seed": seed, "mean": value + seed - 1, "drops": 0.0}
@@ -48,7 +53,11 @@ def content() -> dict[str, Any]:
     ]
     sides = {"architecture": "Network", "workload": "Workload"}
     metrics = {"mean": Metric("mean slowdown", logarithmic=True), "drops": Metric("dropped packets")}
-    return Interactive("T", "S", pd.DataFrame(rows), sides, {"workload": "hadoop"}, "transport", metrics).data()
+    return Interactive("T", "S", pd.DataFrame(rows), sides, {"workload": "hadoop"}, "transport", metrics)
+
+
+def content() -> dict[str, Any]:
+    return made().data()
 
 
 @pytest.fixture
@@ -108,6 +117,32 @@ def test_it_fits_the_screen_and_asks_for_nothing(browser: Any, page: Path, width
     assert browser.execute_script(_INSIDE)
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
     assert [entry for entry in browser.get_log("browser") if entry["level"] != "INFO"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1366])
+def test_a_notebook_has_the_same_page_in_a_frame(browser: Any, tmp_path: Path, width: int) -> None:
+    shown = interactive(SimpleNamespace(interactive=lambda runs: made()), Runs([]))  # type: ignore[arg-type]
+    path = tmp_path / "notebook.html"
+    head = "<!doctype html><html lang='en'><meta name='viewport' content='width=device-width'>"
+    path.write_text(f"{head}<body>{shown._repr_html_()}</body></html>")
+    resize(browser, width)
+    browser.get(path.as_uri())
+    assert overflow_px(browser, width) <= 0
+    browser.switch_to.frame(browser.find_element("css selector", "iframe"))
+    wait_for(lambda: browser.execute_script(_DRAWN))
+    assert browser.execute_script(_DRAWN) == [1, 5, 6]
+    choose(browser, "side0", "rotor")
+    assert browser.execute_script(_DRAWN) == [5, 6]
+    assert browser.execute_script(_INSIDE)
+    assert "3 seeds" in browser.find_element("css selector", "body").text
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert [entry for entry in browser.get_log("browser") if entry["level"] != "INFO"] == []
+
+
+def test_an_item_without_numbers_to_choose_from_is_refused() -> None:
+    with pytest.raises(InputError, match=r"aykurt/fig4.*defines the method interactive"):
+        interactive(aykurt.fig4(), Runs([]))
 
 
 def test_the_site_has_a_page_of_an_item_that_has_numbers_to_choose_from(tmp_path: Path) -> None:

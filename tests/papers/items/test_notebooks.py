@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import nbformat
@@ -12,6 +13,7 @@ import pytest
 from rdcnlab.scenario import canonical_json
 from rdcnlab.system import places
 from rdcnlab_papers import select
+from rdcnlab_papers.app import gallery
 from rdcnlab_papers.app.notebooks import NETWORK
 from rdcnlab_papers.items import claims
 from rdcnlab_papers.items.verdicts import Verdict
@@ -26,6 +28,23 @@ def test_every_item_has_one_and_the_index_links_it() -> None:
         path = Path(kind.paper) / f"{kind.id}.ipynb"
         assert (places.notebooks() / path).exists()
         assert str(path) in index
+
+
+def test_the_index_is_a_gallery_that_needs_no_execution() -> None:
+    """Every item has a small picture, and its words are a door to the item; nothing is computed when it opens."""
+    cells = nbformat.read(places.notebooks() / "index.ipynb", nbformat.NO_CONVERT).cells
+    assert {cell.cell_type for cell in cells} == {"markdown"}
+    # pictures are on the first screen: few words come before them
+    assert len(cells[0].source) < 500
+    doors = re.findall(
+        r"\[!\[[^]]+\]\(small/([a-z0-9-]+)\.webp\)<br>[^]]+\]\(([a-z0-9]+/[a-z0-9]+)\.ipynb\)", cells[1].source
+    )
+    names = [f"{kind.paper}/{kind.id}" for kind in ITEMS]
+    assert doors == [(name.replace("/", "-"), name) for name in names]
+    files = sorted((places.notebooks() / gallery.FOLDER).iterdir())
+    assert [path.name for path in files] == sorted(f"{picture}.webp" for picture, _ in doors)
+    # together with the index, less than the film of the README
+    assert sum(path.stat().st_size for path in files) < 500_000
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
@@ -73,6 +92,8 @@ def test_a_reader_learns_what_is_asked_and_where_and_the_score_says_what_verdict
     assert "**What to look at.**" in text
     # said once, by the card of `item.score()`
     assert not [verdict for verdict in Verdict if f"- `{verdict}`" in text]
+    # so few words that the figure begins on the first screen, of 900 pixels; what was learnt is below it
+    assert len(text) < 2050
     # the figure comes first, then its score, then the network in words and as a picture
     cells = [cell.source for cell in notebook.cells]
     place = [cell.id for cell in notebook.cells].index(f"{kind.id}{NETWORK}")

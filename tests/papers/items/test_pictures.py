@@ -3,22 +3,37 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from PIL import Image
 
-from rdcnlab.analysis.figures import style
+from rdcnlab.analysis.figures import READ_WIDTH, drawing, style
 from rdcnlab_papers import full_names, select
+from rdcnlab_papers.app import gallery
+from rdcnlab_papers.items.item import Item
 
 pytestmark = pytest.mark.slow
+#: The smallest text in points, in a figure that is not wider than it is read.
+SMALLEST = 6.5
+#: Units are in square brackets: [us].
+WRONG_UNIT = r"\((ns|us|µs|ms|s|B|kB|MB|GB|b/s|Mb/s|Gb/s|%|packets|segments)\)"
+
+
+@pytest.fixture(autouse=True)
+def in_style() -> Iterator[None]:
+    """Read figures in the style in which they are drawn: the number of ticks depends on it."""
+    with style():
+        yield
 
 
 def outside(ax: Axes, *, inset: bool) -> Iterator[str]:
@@ -53,6 +68,61 @@ def cut_bands(ax: Axes) -> Iterator[str]:
             yield f"to {points[:, 1].max():g}, axis to {top:g}"
 
 
+def cut_intervals(ax: Axes) -> Iterator[str]:
+    """Yield the bars of intervals in a panel that go on beyond an end of its axes."""
+    ends = np.sort([ax.get_xlim(), ax.get_ylim()])
+    slack = 1e-6 * (ends[:, 1] - ends[:, 0])
+    for bars in ax.collections:
+        if isinstance(bars, LineCollection) and bars.get_transform() == ax.transData:
+            points = np.concatenate([*bars.get_segments(), np.empty((0, 2))])
+            points = points[np.isfinite(points).all(axis=1)]
+            beyond = (points < ends[:, 0] - slack) | (points > ends[:, 1] + slack)
+            if beyond.any():
+                yield f"{points[beyond.any(axis=1)][0]}, axes {ends.tolist()}"
+
+
+def cut_marks(ax: Axes) -> Iterator[str]:
+    """Yield the lines and clouds of a panel some of whose marks are cut at an end of its axes."""
+    dots = 72 / ax.figure.dpi  # type: ignore[union-attr]
+    marks = [
+        (line.get_label(), np.column_stack(line.get_data(orig=False)), line.get_markersize() / 2, line)
+        for line in ax.lines
+        if line.get_marker() not in ("None", None, "", " ") and line.get_transform() == ax.transData
+    ] + [
+        (cloud.get_label(), np.asarray(cloud.get_offsets()), np.sqrt(cloud.get_sizes().max()) / 2, cloud)
+        for cloud in ax.collections
+        if isinstance(cloud, PathCollection) and len(cloud.get_sizes())
+    ]
+    for name, points, radius, artist in marks:
+        if not artist.get_clip_on() or not artist.get_visible():
+            continue
+        places = ax.transData.transform(points[np.isfinite(points.astype(float)).all(axis=1)].astype(float))
+        box = ax.get_window_extent()
+        room = np.min([places - box.min, box.max - places], axis=(0, 2)) if len(places) else np.array([np.inf])
+        # less than half of a mark is seen of what is further out, and what is far outside is another matter
+        cut = (room < 0.6 * radius / dots) & (room > -radius / dots)
+        if cut.any():
+            yield f"{name}: {points[np.isfinite(points.astype(float)).all(axis=1)][cut][0]}"
+
+
+def unnamed(panels: Sequence[Axes]) -> Iterator[str]:
+    """Yield the axes with numbers that have no name, neither beside this panel nor beside one of its row or column."""
+    for ax in panels:
+        place = ax.get_subplotspec()
+        if place is None or not ax.axison:
+            continue
+        for name, kind, of in (("x", "colspan", Axes.get_xlabel), ("y", "rowspan", Axes.get_ylabel)):
+            axis = ax.xaxis if name == "x" else ax.yaxis
+            labels = [label.get_text() for label in axis.get_ticklabels() if label.get_visible()]
+            if not any(re.search(r"\d", label) for label in labels if not re.search(r"[a-z]{2}", label)):
+                continue
+            near = [one for one in panels if one.get_subplotspec() is not None]
+            rows = [one for one in near if one.get_subplotspec().rowspan == place.rowspan]
+            columns = [one for one in near if getattr(one.get_subplotspec(), kind) == getattr(place, kind)]
+            if not any(of(one) for one in [*rows, *columns]) and not re.search(r"[a-z]", ax.get_title()):
+                yield f"{ax.get_title()}: {name}"
+
+
 def words(figure: Figure) -> list[Text]:
     """Return the visible texts. Matplotlib also keeps tick labels that it does not draw."""
     unseen = {
@@ -68,6 +138,16 @@ def words(figure: Figure) -> list[Text]:
     return [text for text in found if text not in unseen and text.get_visible() and text.get_text().strip()]
 
 
+def check_small(item: Item, figure: Figure) -> None:
+    """The picture of the gallery is this figure, but for what another machine rounds otherwise."""
+    stale = f"the picture in the gallery is not this figure; this draws it: tools/index pictures {item.paper}/{item.id}"
+    contents = gallery.path(item.paper, item.id).read_bytes(), gallery.content(figure)
+    shipped, drawn = (np.asarray(Image.open(io.BytesIO(content)).convert("RGB"), dtype=int) for content in contents)
+    assert shipped.shape == drawn.shape, stale
+    # figures that are most alike, 18 and 20 of dogar, differ by 2
+    assert np.abs(shipped - drawn).mean() < 1, stale
+
+
 @pytest.mark.parametrize("name", full_names())
 def test_nothing_is_clipped_and_no_word_is_on_another(name: str) -> None:
     (kind,) = select([name])
@@ -76,8 +156,7 @@ def test_nothing_is_clipped_and_no_word_is_on_another(name: str) -> None:
     if runs is None:
         pytest.skip("not all runs of the paper profile are shipped")
     figure = item.plot(runs)
-    with style():
-        FigureCanvasAgg(figure).draw()
+    FigureCanvasAgg(figure).draw()
     panels = [panel for panel in figure.findobj(Axes) if isinstance(panel, Axes)]  # also panels inside panels
     for ax in panels:
         # a number alone does not say what it counts
@@ -85,8 +164,15 @@ def test_nothing_is_clipped_and_no_word_is_on_another(name: str) -> None:
         found = list(outside(ax, inset=ax not in figure.axes)) if ax.axison else []
         assert not found, (ax.get_title(), found)
         # a figure may end intervals at its edge if it says so
-        cut = [] if "Intervals" in (figure.get_supxlabel() or "") else list(cut_bands(ax))
+        cut = [] if "Intervals" in (figure.get_supxlabel() or "") else [*cut_bands(ax), *cut_intervals(ax)]
         assert not cut, (ax.get_title(), cut)
+        marks = list(cut_marks(ax)) if ax.axison else []
+        assert not marks, (ax.get_title(), marks)
+    assert not list(unnamed(panels))
+    for text in words(figure):
+        assert not re.search(WRONG_UNIT, text.get_text()), text.get_text()
+        size = text.get_fontsize() * min(1.0, READ_WIDTH / figure.get_size_inches()[0])
+        assert size >= SMALLEST, (text.get_text(), size)
     # the box around rotated words is larger than the words
     texts = [text for text in words(figure) if text.get_rotation() % 90 == 0]
     for one, other in itertools.combinations(texts, 2):
@@ -97,15 +183,16 @@ def test_nothing_is_clipped_and_no_word_is_on_another(name: str) -> None:
         box = text.get_window_extent()
         assert box.x0 >= -1, text.get_text()
         assert box.x1 <= figure.bbox.width + 1, text.get_text()
+    # last, because it draws the figure at another size
+    check_small(item, figure)
 
 
 def test_a_curve_that_leaves_an_inset_at_its_top_is_noticed() -> None:
-    with style():
-        figure = Figure()
-        inset = figure.subplots().inset_axes((0.5, 0.5, 0.3, 0.3))
-        inset.plot([0, 1, 2], [0, 5, 9], label="curve")
-        inset.set(xlim=(0, 1), ylim=(0, 5))
-        FigureCanvasAgg(figure).draw()
+    figure = Figure()
+    inset = figure.subplots().inset_axes((0.5, 0.5, 0.3, 0.3))
+    inset.plot([0, 1, 2], [0, 5, 9], label="curve")
+    inset.set(xlim=(0, 1), ylim=(0, 5))
+    FigureCanvasAgg(figure).draw()
     # what is beyond the part of the time that it shows is not missing; what is above it is
     assert list(outside(inset, inset=True)) == []
     assert len(list(outside(inset, inset=False))) == 2
@@ -114,10 +201,37 @@ def test_a_curve_that_leaves_an_inset_at_its_top_is_noticed() -> None:
 
 
 def test_an_interval_that_is_cut_at_the_top_is_noticed() -> None:
-    with style():
-        ax = Figure().subplots()
-        ax.fill_between([0, 1], [-1, -1], [5, 9])
-        ax.set_ylim(0, 9)
+    ax = Figure().subplots()
+    ax.fill_between([0, 1], [-1, -1], [5, 9])
+    ax.set_ylim(0, 9)
     assert list(cut_bands(ax)) == []
     ax.set_ylim(0, 8)
     assert list(cut_bands(ax)) == ["to 9, axis to 8"]
+
+
+def test_an_interval_or_a_mark_that_is_cut_is_noticed() -> None:
+    figure = Figure()
+    ax = figure.subplots()
+    ax.errorbar([0, 1], [1, 2], [2, 1], fmt="o", label="measured")
+    ax.set(xlim=(-1, 2), ylim=(-1, 4))
+    assert [*cut_intervals(ax), *cut_marks(ax)] == []
+    ax.set(xlim=(0, 2), ylim=(0, 4))
+    assert len(list(cut_intervals(ax))) == len(list(cut_marks(ax))) == 1
+
+
+def test_a_figure_of_ours_does_not_cut_marks() -> None:
+    figure = drawing(4, 3)
+    ax = figure.subplots()
+    ax.plot([0, 1], [0, 1], "o")
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    assert len(list(cut_marks(ax))) == 1
+    FigureCanvasAgg(figure).draw()
+    assert list(cut_marks(ax)) == []
+
+
+def test_an_axis_without_a_name_is_noticed() -> None:
+    first, second = Figure().subplots(1, 2)
+    first.set(xlabel="time [s]", ylabel="rate [Gb/s]")
+    assert list(unnamed([first, second])) == []
+    first.set(xlabel="")
+    assert list(unnamed([first, second])) == [": x", ": x"]

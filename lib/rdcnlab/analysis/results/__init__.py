@@ -14,8 +14,8 @@ from rdcnlab.scenario.senders import equal
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
+    from rdcnlab.analysis.drawing import Drawing
     from rdcnlab.analysis.results.comparison import RunComparison
     from rdcnlab.analysis.results.slowdown import Slowdown
     from rdcnlab.analysis.results.timeline import Timeline
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ResultViews(Views):
     """The functions of this package as views of `Run` and `Runs`."""
 
-    def plot(self, run: Run, *, span_ms: tuple[float, float] | None, sequence: bool) -> Figure:  # noqa: D102
+    def plot(self, run: Run, *, span_ms: tuple[float, float] | None, sequence: bool) -> Drawing:  # noqa: D102
         from rdcnlab.analysis.results.overview import overview
 
         return overview(run, span_ms=span_ms, sequence=sequence)

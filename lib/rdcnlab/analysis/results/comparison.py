@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis import figures, palettes, tables
 from rdcnlab.analysis.publication import to_latex
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.frame import Runs
@@ -90,11 +90,11 @@ class RunComparison:
             width = max(_WIDTH, 0.22 * len(labels) * len(flows))
             figure = figures.drawing(width * len(names), _HEIGHT + 0.5 + 0.5 * long)
             panels = figure.subplots(1, len(names), squeeze=False).ravel()
-            looks = dict(zip(flows, _colors(flows), strict=True))
+            colors = palettes.of_flows(dict.fromkeys(flows))
             for ax, name in zip(panels, names, strict=True):
                 for index, flow in enumerate(flows):
                     shift = (index + 0.5) / len(flows) * 0.7 - 0.35
-                    self._points(ax, settings, name, flow, shift, looks[flow])
+                    self._points(ax, settings, name, flow, shift, colors[flow])
                 ax.set_ylabel(QUANTITIES[name])
                 ax.set_ylim(0, 1.08 * float(self.values[name].max()) or 1.0)
                 ax.set_xticks(range(len(labels)), labels, rotation=30 if long else 0, ha="right" if long else "center")
@@ -179,8 +179,3 @@ def _axis(name: str) -> str:
 def _label(by: Sequence[str], row: Sequence[Any]) -> str:
     words = [f"{value:g}" if isinstance(value, int | float) else str(value) for value in row]
     return "\n".join(word if len(word) <= 20 else f"{word[:18]}…" for word in words) if by else "all runs"
-
-
-def _colors(flows: Sequence[str]) -> list[str]:
-    looks = [figures.look(flow).color for flow in flows]
-    return looks if len(set(looks)) == len(looks) else list(figures.shades(len(flows)))

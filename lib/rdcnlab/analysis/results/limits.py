@@ -7,7 +7,9 @@ have these times. A flow that nothing below limited is reported as such, not exp
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,18 +44,51 @@ _COLUMNS = [
 ]  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _Reason:
+    """What limited a flow: the kind, which flows have in common, and words with its numbers and places."""
+
+    kind: str
+    words: str
+
+
 def limits(run: Run) -> pd.DataFrame:
     """Say what limited each flow; see `rdcnlab.runs.run.Run.limits`."""
+    rows = [{**row, "limited_by": "; ".join(one.words for one in reasons)} for row, reasons in _rows(run)]
+    # a run of programs may have no flows
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def kinds(run: Run) -> pd.DataFrame:
+    """Count what limited the flows of a run, for runs of many flows.
+
+    Returns
+    -------
+    DataFrame
+        One row for each kind of reason, the most frequent first: ``limited_by``, ``flows`` (a flow may have several
+        reasons) and ``share`` of all flows.
+    """
+    rows = _rows(run)
+    counts = Counter(kind for _, reasons in rows for kind in dict.fromkeys(one.kind for one in reasons))
+    return pd.DataFrame(
+        [{"limited_by": kind, "flows": count, "share": count / len(rows)} for kind, count in counts.most_common()],
+        columns=["limited_by", "flows", "share"],
+    )
+
+
+def _rows(run: Run) -> list[tuple[dict[str, Any], list[_Reason]]]:
+    """Return the numbers of each flow, and what limited it."""
     series = Series(run)
     flows = run.table("flows").to_pandas()
     limit_s = run.scenario.limit / 1e9
     flows["Gbps"] = tables.mean_rates(flows, limit_s, unit=1e-9)
     lines = usage.lines(series)
+    losses = dict(list(series.losses.groupby("flow", observed=True)))
     marks = int(sum(queue.marks.sum() for queue in series.queues.values()))
     rows = []
     for flow in flows.itertuples():
         end_s = flow.end_s if np.isfinite(flow.end_s or np.nan) else limit_s
-        lost = series.losses[series.losses["flow"] == flow.flow]
+        lost = losses.get(flow.flow, series.losses[:0])
         row = {
             "flow": flow.flow,
             "goodput_Gbps": flow.Gbps,
@@ -63,22 +98,9 @@ def limits(run: Run) -> pd.DataFrame:
             "retransmits": 0 if pd.isna(flow.retransmits) else int(flow.retransmits),
             "timeouts": 0 if pd.isna(flow.timeouts) else int(flow.timeouts),
         } | _buffers(run, str(flow.flow))
-        rows.append(
-            {
-                **row,
-                "limited_by": "; ".join(
-                    _reasons(
-                        {**row, "start_s": flow.start_s, "received_B": flow.received_B},
-                        lines.get(str(flow.flow), []),
-                        lost,
-                        marks,
-                        series,
-                    )
-                ),
-            }
-        )
-    # a run of programs may have no flows
-    return pd.DataFrame(rows, columns=_COLUMNS)
+        stated = {**row, "start_s": flow.start_s, "received_B": flow.received_B}
+        rows.append((row, [*_reasons(stated, lines.get(str(flow.flow), []), lost, marks, series)]))
+    return rows
 
 
 def _buffers(run: Run, flow: str) -> dict[str, float]:
@@ -92,48 +114,55 @@ def _buffers(run: Run, flow: str) -> dict[str, float]:
 def _dark(series: Series, flow: str, begin_s: float, end_s: float) -> float:
     """Return the share of a flow's time in which its timetable is dark."""
     scenario = series.scenario
-    path = scenario.schedule(next(candidate for candidate in scenario.flows if candidate.name == flow))
+    if scenario.network.optics is not None:  # flows have no timetable there, and those of all racks take seconds
+        return 0.0
+    path = scenario.schedule(scenario.flows[scenario.numbers[flow]])
     spans = series.timetables.get(flow if path is None else path.name, [])
     dark = sum(max(0.0, min(slot.end_s, end_s) - max(slot.begin_s, begin_s)) for slot in spans if slot.target == DARK)
     return dark / max(min(end_s, series.end_s) - begin_s, 1e-9)
 
 
-def _reasons(row: dict[str, Any], lines: list[Line], lost: pd.DataFrame, marks: int, series: Series) -> Iterator[str]:
+def _reasons(
+    row: dict[str, Any], lines: list[Line], lost: pd.DataFrame, marks: int, series: Series
+) -> Iterator[_Reason]:
     """Yield what limited a flow, the strongest reason first."""
     scenario = series.run.scenario
     flow = scenario.flows[scenario.numbers[row["flow"]]]
     if flow.after is not None and np.isnan(row["start_s"]):
-        yield f"{flow.after}, which did not end: it never started"
+        yield _Reason("a flow that did not end", f"{flow.after}, which did not end: it never started")
         return
     own = flow.rate is not None or flow.on is not None or flow.rounds > 1 or flow.replay is not None
     # datagrams are sent at their rate whatever happens, so what arrives less was lost
     if own and (flow.protocol != "udp" or not len(lost)):
-        yield "its application, which does not send all at once"
+        yield _Reason("its application", "its application, which does not send all at once")
     for name, buffer in _BUFFERS.items():
         if row[name] > _WAITS:
-            yield f"{buffer} ({row[name]:.0%} of the time with data to send)"
+            yield _Reason(buffer, f"{buffer} ({row[name]:.0%} of the time with data to send)")
     arrived = row["received_B"] > 0
     full = [line for line in lines if line.busy >= FULL]
     if full:
-        yield "the rate of " + ", ".join(f"{line.name} ({line.busy:.0%} used{_with(line)})" for line in full[:3])
+        names = ", ".join(f"{line.name} ({line.busy:.0%} used{_with(line)})" for line in full[:3])
+        yield _Reason("the rate of a line", f"the rate of {names}")
     if row["dark"] > _NIGHTS:
-        yield f"nights ({row['dark']:.0%} of its time)"
+        yield _Reason("nights", f"nights ({row['dark']:.0%} of its time)")
     if len(lost):
         causes = lost[["event", "link"]].astype(str).value_counts().head(2)
         words = [f"{count} lost ({_cause(event, link)})" for (event, link), count in _items(causes)]
-        yield "losses: " + ", ".join(words)
+        yield _Reason("losses", "losses: " + ", ".join(words))
     elif "events" in series.missing and row["retransmits"]:
-        yield f"losses ({row['retransmits']} retransmissions; the shipped run does not say where)"
+        yield _Reason("losses", f"losses ({row['retransmits']} retransmissions; the shipped run does not say where)")
     elif row["retransmits"]:
         count = f"{row['retransmits']} retransmission{'s' * (row['retransmits'] != 1)} without a loss"
-        yield f"{count}: " + ("packets were reordered or late" if arrived else "nothing arrived, it never connected")
+        why = "packets were reordered or late" if arrived else "nothing arrived, it never connected"
+        yield _Reason(f"retransmissions without a loss: {why}", f"{count}: {why}")
     if row["timeouts"]:
-        yield f"{row['timeouts']} timeout{'s' * (row['timeouts'] != 1)}"
+        yield _Reason("timeouts", f"{row['timeouts']} timeout{'s' * (row['timeouts'] != 1)}")
     if marks:
-        yield f"ECN marks ({marks} packets of all flows)"
+        yield _Reason("ECN marks", f"ECN marks ({marks} packets of all flows)")
     buffered = any(row[name] > _WAITS for name in _BUFFERS)
     if not (own or full or len(lost) or marks or row["dark"] > _NIGHTS or row["retransmits"] or buffered):
-        yield "nothing that the tables show: receiver's window, send buffer, program, or the host's line"
+        nothing = "nothing that the tables show: receiver's window, send buffer, program, or the host's line"
+        yield _Reason(nothing, nothing)
 
 
 def _items(counts: pd.Series[int]) -> Iterator[tuple[tuple[str, str], int]]:

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of one run: its timetables, the rates and windows of its flows, and the queues, over time."""
+"""The picture of one run over time: its timetables and programs, the rates and windows of its flows, the queues."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis import figures, palettes, tables
+from rdcnlab.analysis.results import programs
 from rdcnlab.analysis.results.reduce import envelope, extremes
-from rdcnlab.analysis.results.series import Queue, Series, Slot, total
-from rdcnlab.analysis.show.paint import colors_of, ink_on
+from rdcnlab.analysis.results.series import Queue, Series, Slot, queue_name, total
+from rdcnlab.analysis.show.paint import ink_on
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
@@ -45,15 +46,18 @@ def overview(run: Run, *, span_ms: tuple[float, float] | None = None, sequence: 
     has = [bool(series.rates), bool(series.windows), bool(series.queues)]
     drawn = [draw for draw, exists in zip(quantities, has, strict=True) if exists]
     more = len(series.timetables) - len(rows)
-    heights = ([ROW * (len(rows) + bool(more)) + 0.08] if rows else []) + [
-        PANEL * (1.25 if not index else 1) for index in range(len(drawn))
-    ]
+    ran = series.programs
+    counts = [len(rows) + bool(more), min(len(ran), programs.MOST + 1)]
+    lanes = [ROW * count + 0.08 for count in counts if count]
+    heights = lanes + [PANEL * (1.25 if not index else 1) for index in range(len(drawn))]
     with figures.style():
         figure = figures.drawing(WIDTH, sum(heights) + 0.95)
         panels = list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False).ravel())
         if rows:
-            _timetables(panels[0], rows, series.link_colors, (begin, end), more)
-        for ax, draw in zip(panels[bool(rows) :], drawn, strict=True):
+            _timetables(panels[0], rows, series, (begin, end), more)
+        if ran:
+            programs.draw(panels[len(lanes) - 1], ran, (begin, end), WIDTH - 1.2)
+        for ax, draw in zip(panels[len(lanes) :], drawn, strict=True):
             draw(ax, series, (begin, end))
             _shade(ax, series, end - begin)
             ax.set_ylim(bottom=0)
@@ -62,7 +66,7 @@ def overview(run: Run, *, span_ms: tuple[float, float] | None = None, sequence: 
         if not figures.in_column():
             panels[0].set_title(_title(series), fontsize=8, loc="left")
         if series.rates:
-            figures.legend(figure, panels[bool(rows)], columns=6)
+            figures.legend(figure, panels[len(lanes)], columns=6)
         figure.align_ylabels(panels)
     return figure
 
@@ -88,27 +92,23 @@ def _title(series: Series) -> str:
     return title
 
 
-def _timetables(
-    ax: Axes, rows: Mapping[str, list[Slot]], colors: Mapping[str, str], span: tuple[float, float], more: int
-) -> None:
+def _timetables(ax: Axes, rows: Mapping[str, list[Slot]], series: Series, span: tuple[float, float], more: int) -> None:
     """Draw one row for each flow or schedule that changes; a bar is the time on one link, in either direction.
 
-    A row without bars says how many timetables are not drawn.
+    A row without bars says how many timetables are not drawn. Triangles are the decisions of a controller.
     """
     lanes = {
         name: [replace(slot, target=slot.target.partition("@")[0]) for slot in slots] for name, slots in rows.items()
     }
-    # of very many links none has a colour, but the few that are drawn may have one
-    drawn = dict.fromkeys(slot.target for slots in lanes.values() for slot in slots if slot.target != DARK)
-    colors = {**colors_of(drawn), **colors}
+    colors = series.link_colors | {DARK: palettes.NIGHT}
     length = span[1] - span[0]
     named: set[str] = set()
     for index, slots in enumerate(lanes.values()):
         seen = [slot for slot in slots if slot.end_s > span[0] and slot.begin_s < span[1]]
         for target in dict.fromkeys(slot.target for slot in seen):
             spans = [(slot.begin_s * 1e3, (slot.end_s - slot.begin_s) * 1e3) for slot in seen if slot.target == target]
-            color = "white" if target == DARK else colors.get(target, figures.REFERENCE)
-            label = None if target in named else "dark (white)" if target == DARK else target
+            color = colors.get(target, figures.REFERENCE)
+            label = None if target in named else target
             named.add(target)
             ax.broken_barh(spans, (index - 0.4, 0.8), facecolor=color, edgecolor="none", label=label)
         for slot in seen:
@@ -117,6 +117,10 @@ def _timetables(
             if (end - begin) / length * (WIDTH - 1.2) > 0.075 * len(slot.target) and slot.target != DARK:
                 ink = ink_on(colors.get(slot.target, figures.REFERENCE))
                 ax.text((begin + end) * 500, index, slot.target, ha="center", va="center", fontsize=6, color=ink)
+    decided = series.decisions_s[(series.decisions_s >= span[0]) & (series.decisions_s <= span[1])]
+    if len(decided):
+        above: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
+        ax.plot(decided * 1e3, np.ones(len(decided)), "v", color="#333333", markersize=3.5, label="decision", **above)
     names = [name if len(name) <= 14 else f"{name[:12]}…" for name in rows]
     if more:
         names.append(f"and {more} more")
@@ -128,10 +132,7 @@ def _timetables(
         ax.spines[side].set_visible(False)
     links = ax.get_legend_handles_labels()[0]
     if len(links) > 1:
-        ax.legend(
-            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=min(len(links), 8), fontsize=6.5, borderpad=0,
-            handlelength=1.2, columnspacing=1.0, edgecolor="#999999",
-        )  # fmt: skip
+        figures.legend_above(ax, right=True)
 
 
 def _shade(ax: Axes, series: Series, length: float) -> None:
@@ -211,30 +212,33 @@ def _windows(ax: Axes, series: Series, span: tuple[float, float]) -> None:
 
 
 def _queues(ax: Axes, series: Series, span: tuple[float, float]) -> None:
-    fullest = series.fullest[:MOST_QUEUES]
-    used = [link for link in fullest if series.queues[link].max_B.max() > 0.05 * _peak(series)] or fullest[:1]
-    dashes = ("-", "--", ":", "-.")
-    for link, style in zip(sorted(used), dashes, strict=False):
-        _queue(ax, series, series.queues[link], span, {"color": "#333333", "linestyle": style, "label": _named(link)})
+    """Draw the fullest queues, and one line for the others: the largest of them in each bin."""
+    filled = [link for link in series.fullest if series.queues[link].max_B.any()] or series.fullest[:1]
+    used = [link for link in filled if series.queues[link].max_B.max() > 0.05 * _peak(series)][:MOST_QUEUES] or filled
+    others = [link for link in filled if link not in used]
+    if len(others) == 1 and len(used) < MOST_QUEUES:
+        used, others = filled, []
+    dashes = iter(("--", ":", "-.", "-"))
+    if others:
+        name = f"the fullest of {len(others)} others" if len(others) > 1 else queue_name(others[0])
+        look = {"color": figures.REFERENCE, "label": name}
+        _queue(ax, series, _largest([series.queues[link] for link in others]), span, look)
+    for link in sorted(used):
+        color = series.link_colors.get(link.partition("@")[0])
+        look = {"color": "#333333", "linestyle": next(dashes)} if color is None else {"color": color}
+        _queue(ax, series, series.queues[link], span, look | {"label": queue_name(link)})
     limits = {series.limits_B.get(link) for link in used}
     limit = limits.pop() if len(limits) == 1 else None
     if limit is not None and _peak(series) > 0.5 * limit:
         figures.reference(ax, limit / 1e3, "limit of the queue")
     _rugs(ax, series, span)
-    more = len(series.queues) - len(used)
     ax.set_ylabel("queue [kB]")
-    if more and not figures.in_column():
-        ax.plot([], [], " ", label=f"and {more} more queue{'s' * (more > 1)}, less full")
-    ax.legend(
-        fontsize=6.5, loc="upper left", ncols=3 if figures.in_column() else 6, bbox_to_anchor=(0.0, 1.16), borderpad=0,
-        handlelength=1.5,
-        columnspacing=1.0,
-    )  # fmt: skip
+    figures.legend_above(ax)
 
 
-def _named(queue: str) -> str:
-    """Return the name of a queue; `>>` is that of packets that leave by any circuit, which few readers know."""
-    return f"{queue} (any circuit)" if ">>" in queue else queue
+def _largest(queues: list[Queue]) -> Queue:
+    """Return a queue that is as long as the longest of some queues in each bin."""
+    return Queue(*(np.max([getattr(queue, field.name) for queue in queues], axis=0) for field in fields(Queue)))
 
 
 def _peak(series: Series) -> float:
@@ -247,7 +251,7 @@ def _queue(ax: Axes, series: Series, queue: Queue, span: tuple[float, float], lo
     mean = envelope(queue.mean_B[first:last] / 1e3, series.bin_s * 1e3, _BINS)
     most = envelope(queue.max_B[first:last] / 1e3, series.bin_s * 1e3, _BINS)
     edges = mean.t + first * series.bin_s * 1e3
-    ax.stairs(mean.mean, edges, baseline=None, linewidth=0.9, **look)
+    ax.stairs(mean.mean, edges, baseline=None, linewidth=1.0, **look)
     ax.fill_between(
         edges, 0, np.append(most.high, most.high[-1:]), step="post", color=look["color"], alpha=0.12, linewidth=0
     )
@@ -261,8 +265,8 @@ def _rugs(ax: Axes, series: Series, span: tuple[float, float]) -> None:
         size = max(len(marked), len(queue.marks))
         marked = np.pad(marked, (0, size - len(marked))) + np.pad(queue.marks, (0, size - len(queue.marks)))
     rugs = {
-        "losses": (lost, figures.LOST, 0.93),
-        "bins with ECN marks": (np.flatnonzero(marked) * series.bin_s, figures.MARKED, 0.84),
+        "losses": (lost, palettes.LOST, 0.93),
+        "bins with ECN marks": (np.flatnonzero(marked) * series.bin_s, palettes.MARKED, 0.84),
     }
     for name, (t_s, color, height) in rugs.items():
         inside = np.unique(np.round(t_s[(t_s >= span[0]) & (t_s <= span[1])] / (span[1] - span[0]) * 4000))

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdcnlab.analysis import binned, figures, tables, timetables
-from rdcnlab.analysis.show.paint import colors_of
+from rdcnlab.analysis import binned, palettes, timetables
+from rdcnlab.analysis.results.programs import Ran, programs
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.parts import ACKNOWLEDGED, CARRIED, RECEIVER, SENDER, WINDOWS, Part
 from rdcnlab.runs.run import Run
@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 #: Payload at receivers.
 _RECEIVED = Part(("bin", "where", "flow", "bytes"), RECEIVER)
 _QUEUES = Part(("bin", "link", "mean_B", "max_B", "drops", "marks"))
+#: Number of the fullest queues that have colours although there are more links than colours.
+_COLORED_QUEUES = 4
 
 
 @dataclass(frozen=True)
@@ -98,10 +100,14 @@ class Series:
         return self._dense(rows, receiver=name == "goodput")
 
     def check_traffic(self) -> None:
-        """Raise RunError if there is nothing to draw: no packet of TCP or UDP was carried."""
-        if not self.rates and not any(queue.max_B.any() for queue in self.queues.values()):
-            printed = "; what its programs printed is stored with it" if self.scenario.programs else ""
-            raise RunError(f"run {self.run.id[:12]} carried no packets of TCP or UDP, so nothing can be drawn{printed}")
+        """Raise RunError if there is nothing to draw: no program ran, and no packet of TCP or UDP was carried."""
+        if not self.programs and not self.rates and not any(queue.max_B.any() for queue in self.queues.values()):
+            raise RunError(f"run {self.run.id[:12]} carried no packets of TCP or UDP, so nothing can be drawn")
+
+    @functools.cached_property
+    def programs(self) -> list[Ran]:
+        """The programs; none with folded bins, because a folded instant is in many spans."""
+        return [] if self.fold_s is not None else programs(self.run)
 
     def _dense(self, rows: pd.DataFrame, *, receiver: bool) -> dict[str, Floats]:
         base = self.scenario.probes.bin
@@ -204,12 +210,15 @@ class Series:
 
     @functools.cached_property
     def end_s(self) -> float:
-        """End of the last bin with traffic or of the last ACK, whichever is later; not after the end of the run."""
+        """End of the last bin with traffic, ACK or program, whichever is last; not after the end of the run."""
         ends = [len(values) * self.bin_s for values in self.rates.values()]
         if self.fold_s is not None:
             return min(max(ends, default=self.bin_s), self.fold_s)
         ends += [float(t_s[-1]) for t_s, _ in self.windows.values() if len(t_s)]
-        return min(max(ends, default=self.bin_s), self.run.end_s)
+        ends += [program.end_s for program in self.programs if program.end_s is not None]
+        # what only programs do that went on until the run ended
+        last = self.run.end_s if self.programs else self.bin_s
+        return min(max(ends, default=last) or last, self.run.end_s)
 
     @functools.cached_property
     def turns(self) -> dict[str, tuple[Floats, npt.NDArray[np.str_]]]:
@@ -231,8 +240,13 @@ class Series:
             return []
         if not (self.events["event"] == "slot").any():
             return self._planned()
+        # a flow without a timetable is on its link until a controller moves it
+        links = {link.name for link in self.scenario.network.links}
+        fixed = {flow.name: str(flow.path) for flow in self.scenario.flows if str(flow.path) in links}
         spans = []
         for name, (t_ns, targets) in self.turns.items():
+            if name in fixed and t_ns[0] > 0:
+                t_ns, targets = np.append(0, t_ns), np.append(fixed[name], targets)
             spans += _joined(name, t_ns / 1e9, targets, self.end_s)
         return spans
 
@@ -255,7 +269,13 @@ class Series:
         spans_by_name: dict[str, list[Slot]] = {}
         for slot in self.slots:
             spans_by_name.setdefault(slot.of, []).append(slot)
-        return {name: spans for name, spans in spans_by_name.items() if len(spans) > 1}
+        return {name: spans for name, spans in spans_by_name.items() if len(spans) > 1 or spans[0].begin_s > self.bin_s}
+
+    @functools.cached_property
+    def decisions_s(self) -> Floats:
+        """The instants in s at which a controller decided on moves."""
+        times: Floats = np.unique(self.events.loc[self.events["event"] == "decision", "t_ns"]) / 1e9
+        return times
 
     @functools.cached_property
     def nights(self) -> list[tuple[float, float]]:
@@ -267,31 +287,24 @@ class Series:
         return []
 
     @functools.cached_property
-    def link_colors(self) -> Mapping[str, str]:
-        """A colour for each link of a timetable."""
+    def link_colors(self) -> dict[str, str]:
+        """A colour for each link; of very many, for those of the first timetables and of the fullest queues."""
         targets = (slot.target.partition("@")[0] for slots in self.timetables.values() for slot in slots)
-        return colors_of(dict.fromkeys(target for target in targets if target != DARK))
+        links = list(dict.fromkeys(target for target in targets if target != DARK))
+        queues = [queue.partition("@")[0] for queue in self.fullest]
+        most = len(palettes.LINKS)
+        first = dict.fromkeys([*links[: most - _COLORED_QUEUES], *queues[:_COLORED_QUEUES], *links, *queues])
+        return palettes.of_links(list(first)[:most])
 
     @functools.cached_property
-    def colors(self) -> Mapping[str, str]:
-        """A colour for each flow: that of its role or its variant, if no other flow has it. No link has it, either."""
-        of_links = set(self.link_colors.values())
-        usual = {}
-        for flow in self.scenario.flows:
-            known = [name for name in (flow.name, tables.role(flow.name), flow.cc) if name in figures.LOOKS]
-            if known and known[0] is not None:
-                usual[flow.name] = figures.look(known[0]).color
-        if len(set(usual.values())) == len(self.flows):
-            kept = {flow: color for flow, color in usual.items() if color not in of_links}
-        else:
-            kept = {}
-        free = [color for color in figures.FLOWS if color not in of_links | set(kept.values())]
-        # the film has black, too, where the usual colour is that of a link
-        free.sort(key=lambda color: bool(kept) and color != "#000000")
-        free = free or list(figures.FLOWS)
-        others = [flow for flow in self.flows if flow not in kept]
-        given = {flow: free[index % len(free)] for index, flow in enumerate(others)}
-        return {flow: kept.get(flow) or given[flow] for flow in self.flows}
+    def colors(self) -> dict[str, str]:
+        """A colour for each flow."""
+        return palettes.of_flows({flow.name: flow.cc for flow in self.scenario.traffic})
+
+
+def queue_name(queue: str) -> str:
+    """Return the name of a queue; `>>` is that of packets that leave by any circuit, which few readers know."""
+    return f"{queue} (any circuit)" if ">>" in queue else queue
 
 
 def total(values: Iterable[Floats]) -> Floats:

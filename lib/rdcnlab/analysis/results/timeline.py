@@ -10,7 +10,6 @@ import functools
 import html
 import json
 import string
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -20,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdcnlab.analysis import figures
+from rdcnlab.analysis import palettes
 from rdcnlab.analysis.results.limits import limits
+from rdcnlab.analysis.results.programs import Ran
 from rdcnlab.analysis.results.reduce import extremes
-from rdcnlab.analysis.results.series import Series, total
+from rdcnlab.analysis.results.series import Series, queue_name, total
 from rdcnlab.analysis.show.paint import ink_on
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
@@ -36,11 +36,9 @@ MOST_POINTS, MOST_TOGETHER = 40_000, 600_000
 MOST_EVENTS, MOST_FLOWS, MOST_QUEUES = 50_000, 40, 8
 #: Most flows with rows of events of their own.
 _ROWS = 6
-#: Colour of retransmissions. It is readable on white and on black.
-_AGAIN = "#3F8FD0"
 _NIGHT = "#2B2B2B"
-#: Colours of queues, and the dashes of those after them.
-_QUEUES = ("#8A6FC0", "#009E73", "#E69F00", "#D55E00")
+#: Colour of what has none, and number of queues without dashes.
+_GREY, _SOLID = "#888888", 4
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,8 @@ def timeline(run: Run) -> Timeline:
     content = data(series)
     rows = limits(run)
     scenario = run.scenario
-    about = f"{len(scenario.flows)} flows, run {run.id[:12]}, virtual time to {series.end_s * 1e3:.6g} ms"
+    count, what = (len(series.programs), "program") if series.programs else (len(scenario.flows), "flow")
+    about = f"{count} {what}{'s' * (count != 1)}, run {run.id[:12]}, virtual time to {series.end_s * 1e3:.6g} ms"
     if series.fold_s is not None:
         about += f"; each bin is the mean over all spans of {series.fold_s * 1e3:g} ms"
     if series.missing:
@@ -94,13 +93,14 @@ def timeline(run: Run) -> Timeline:
         license=_static("uPlot-LICENSE"),
         uplot_css=_static("uPlot.min.css"),
         css=_static("timeline.css"),
-        flows=_table(rows),
+        flows=f'<h2>Flows</h2>\n<div class="wide">{_table(rows)}</div>' if len(rows) else "",
         uplot=_static("uPlot.iife.min.js"),
         # the text must not end the element
         data=json.dumps(content, separators=(",", ":")).replace("</", "<\\/"),
         script=_static("timeline.js"),
     )
-    panels = 235 * len(content["panels"]) + 18 * len(content["timetables"]) + 15 * len(content["events"])
+    lanes = len(content["timetables"]) + len(content["programs"])
+    panels = 235 * len(content["panels"]) + 18 * lanes + 15 * len(content["events"])
     return Timeline(page, min(1200, 330 + panels + 24 * min(len(rows), 10)))
 
 
@@ -124,9 +124,10 @@ def data(series: Series) -> dict[str, Any]:
         for name, slots in series.timetables.items()
     }
     targets = [str(name) for name in dict.fromkeys(span[2] for spans in timetables.values() for span in spans)]
-    colors = series.link_colors
-    shown = {target: _NIGHT if target == DARK else colors.get(target, "#888888") for target in targets}
-    flows = series.flows[:MOST_FLOWS]
+    shown = {target: _NIGHT if target == DARK else series.link_colors.get(target, _GREY) for target in targets}
+    # pairs of hosts whose programs sent nothing are none
+    of_scenario = {flow.name for flow in series.scenario.flows}
+    flows = [flow for flow in series.flows if flow in of_scenario or flow in series.rates][:MOST_FLOWS]
     many = len(series.rates) > MOST_FLOWS
     rates = {"all flows": total(series.rates.values())} if many else series.rates
     curves = [
@@ -136,7 +137,7 @@ def data(series: Series) -> dict[str, Any]:
             [_samples(series, flow, *series.windows[flow], 1e3) for flow in flows if flow in series.windows],
             None,
         ),
-        ("queue, largest in each bin [kB]", *_queues(series, shown)),
+        ("queue, largest in each bin [kB]", *_queues(series)),
         (
             "smoothed RTT [ms]",
             [_samples(series, flow, *series.rtts[flow], 1e3) for flow in flows if flow in series.rtts],
@@ -158,15 +159,26 @@ def data(series: Series) -> dict[str, Any]:
         "end_ms": series.end_s * 1e3,
         "flows": [{"name": name, "color": _color(series, name)} for name in (rates if many else flows)],
         "timetables": [{"name": name, "spans": spans} for name, spans in timetables.items()],
+        "programs": [{"name": one.name, "spans": [_ran(series, one)]} for one in series.programs],
         "colors": shown,
         "inks": {target: ink_on(color) for target, color in shown.items()},
         "nights": [[begin * 1e3, end * 1e3] for begin, end in series.nights],
         "moved": _moved(timetables),
         "panels": panels,
         "events": _events(series),
-        "kinds": [["lost", figures.LOST], ["retransmitted", _AGAIN], ["marked with ECN, in a bin", figures.MARKED]],
+        "kinds": [
+            ["lost", palettes.LOST],
+            ["retransmitted", palettes.AGAIN],
+            ["marked with ECN, in a bin", palettes.MARKED],
+        ],
         "reduced": " ".join(messages),
     }
+
+
+def _ran(series: Series, program: Ran) -> list[Any]:
+    """Return begin and end of a program in ms, and its command."""
+    end_s = series.end_s if program.end_s is None else program.end_s
+    return [program.begin_s * 1e3, end_s * 1e3, program.command]
 
 
 def _moved(timetables: dict[str, list[list[Any]]]) -> list[list[float]]:
@@ -176,9 +188,7 @@ def _moved(timetables: dict[str, list[list[Any]]]) -> list[list[float]]:
 
 
 def _color(series: Series, name: str) -> str:
-    # black would not be seen on a dark page
-    color = series.colors.get(name, "#0072B2")
-    return "#888888" if color == "#000000" else color
+    return series.colors.get(name, palettes.FLOWS[0])
 
 
 def _bins(series: Series, name: str, values: Floats, **more: Any) -> dict[str, Any]:
@@ -193,7 +203,7 @@ def _samples(series: Series, flow: str, t_s: Floats, values: Floats, unit: float
     return {**look, "t": t_s * 1e3, "y": values / unit}
 
 
-def _queues(series: Series, colors: Mapping[str, str]) -> tuple[list[dict[str, Any]], float | None]:
+def _queues(series: Series) -> tuple[list[dict[str, Any]], float | None]:
     """Return the curves of the fullest queues, and their limit in kB if it is the same and was nearly reached.
 
     A link has the colour that it has in timetables.
@@ -201,10 +211,10 @@ def _queues(series: Series, colors: Mapping[str, str]) -> tuple[list[dict[str, A
     fullest = series.fullest[:MOST_QUEUES]
     curves = []
     for index, link in enumerate(sorted(fullest)):
-        dash = [] if index < len(_QUEUES) else [4, 3]
-        color = colors.get(link.partition("@")[0], _QUEUES[index % len(_QUEUES)])
+        dash = [] if index < _SOLID else [4, 3]
+        color = series.link_colors.get(link.partition("@")[0], _GREY)
         values = series.queues[link].max_B / 1e3
-        curves.append(_bins(series, link, values, color=color, dash=dash) | {"flow": f"queue {link}"})
+        curves.append(_bins(series, queue_name(link), values, color=color, dash=dash) | {"flow": f"queue {link}"})
     limits = {series.limits_B.get(link) for link in fullest}
     limit = limits.pop() if len(limits) == 1 else None
     if limit is None or max(float(series.queues[link].max_B.max()) for link in fullest) < limit / 2:
@@ -232,8 +242,8 @@ def _events(series: Series) -> list[dict[str, Any]]:
     rows = []
     for flow in flows:
         for name, table, color in (
-            ("lost", series.losses, figures.LOST),
-            ("retransmitted", series.retransmissions, _AGAIN),
+            ("lost", series.losses, palettes.LOST),
+            ("retransmitted", series.retransmissions, palettes.AGAIN),
         ):
             of_flow = table if flow is None else table[table["flow"] == flow]
             of = "all flows" if flow is None else flow
@@ -242,7 +252,7 @@ def _events(series: Series) -> list[dict[str, Any]]:
     for link, queue in series.queues.items():
         marked = np.flatnonzero(queue.marks) * series.bin_s * 1e3
         rows.append(
-            {"name": f"{link} marked", "of": link, "flow": None, "color": figures.MARKED, "t": _instants(marked)}
+            {"name": f"{link} marked", "of": link, "flow": None, "color": palettes.MARKED, "t": _instants(marked)}
         )
     return [row for row in rows if row["t"]]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Common functions for the parts of a picture: a sheet in inches, text of known width, colours of links."""
+"""Common functions for the parts of a picture: a sheet in inches, text of known width."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from matplotlib.textpath import text_to_path
 
 from rdcnlab.analysis.drawing import Drawing
 from rdcnlab.analysis.figures import REFERENCE, shades
-from rdcnlab.scenario import BYPASS, DARK
+from rdcnlab.analysis.palettes import FAINT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,13 +26,7 @@ if TYPE_CHECKING:
 WIDTH = 7.4
 #: Sizes of text in points: for names, and for all other text.
 NAME, SMALL = 8.0, 7.0
-#: Colours of Okabe and Ito that are dark enough for lines. In this order neighbours differ clearly.
-COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
-#: The same colours mixed with white, for timetables with more links. If there are still more links, none has a colour.
-_LIGHT = ("#80B8D8", "#F2CF80", "#80CEB9", "#EAAE80", "#E5BCD3", "#ABDAF4")
-#: A link with the name of a colour has this colour.
-_NAMED = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "red": "#D55E00", "purple": "#CC79A7"}
-INK, PALE, FAINT = "#333333", "#F4F4F4", "#DDDDDD"
+INK, PALE = "#333333", "#F4F4F4"
 _POINTS = 72.0
 #: Less than the width of the narrowest letter, as a part of the size of the text.
 _NARROWEST = 0.2
@@ -140,20 +134,6 @@ def queue(ax: Axes, x: float, y: float, *, upright: bool = False, size: float = 
         ax.add_patch(Rectangle(corner, wide, high, fc="white", ec=INK, lw=0.6, zorder=4))
 
 
-def colors_of(links: Iterable[str]) -> dict[str, str]:
-    """Return a different colour for each link. A link with the name of a colour gets this colour.
-
-    If there are too many links, none of them gets a colour.
-    """
-    links = list(links)
-    if len(links) > len(COLORS + _LIGHT):
-        return {BYPASS: FAINT, DARK: "white"}
-    colors = {link: _NAMED[link] for link in links if link in _NAMED}
-    free = [color for color in COLORS + _LIGHT if color not in colors.values()]
-    others = [link for link in links if link not in colors]
-    return colors | {link: free[index] for index, link in enumerate(others)} | {BYPASS: FAINT, DARK: "white"}
-
-
 def ordered_colors(names: Iterable[str]) -> dict[str, str]:
     """Return colours from light to dark for switches, in their order."""
     names = list(names)
@@ -167,6 +147,6 @@ def ink_on(color: str) -> str:
 
 
 __all__ = [
-    "COLORS", "FAINT", "INK", "NAME", "PALE", "REFERENCE", "SMALL", "WIDTH", "box", "colors_of", "fitting", "ink_on",
+    "FAINT", "INK", "NAME", "PALE", "REFERENCE", "SMALL", "WIDTH", "box", "fitting", "ink_on",
     "line", "ordered_colors", "queue", "sheet", "shorten", "width", "wrap", "write",
 ]  # fmt: skip

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from rdcnlab.analysis.drawing import Drawing
 from rdcnlab.analysis.figures import style
+from rdcnlab.analysis.palettes import of_links
 from rdcnlab.analysis.show import chart, graph, inside, matrix, rows
 from rdcnlab.analysis.show.bars import Panel
 from rdcnlab.analysis.show.layout import Layout, layout
-from rdcnlab.analysis.show.paint import REFERENCE, SMALL, WIDTH, colors_of, line, sheet, wrap, write
+from rdcnlab.analysis.show.paint import REFERENCE, SMALL, WIDTH, line, sheet, wrap, write
 from rdcnlab.analysis.show.spans import panels
 from rdcnlab.analysis.show.ways import Shown
 
@@ -113,7 +114,7 @@ def _colors(shown: Shown, parts: Sequence[Panel]) -> dict[str, str]:
         for bar in row.bars
         for link in (bar.target, *bar.further)
     }
-    return colors_of(link.name for link in network.links if link.name in used or not network.switches)
+    return of_links(link.name for link in network.links if link.name in used or not network.switches)
 
 
 def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:

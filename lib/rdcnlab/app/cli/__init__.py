@@ -164,6 +164,9 @@ def run(
     ledger: Annotated[
         bool, typer.Option("--ledger", help="Print what became of each frame at each place, instead of the flows.")
     ] = False,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Print a row for each flow, also if they are many, instead of sizes.")
+    ] = False,
     check_phase: Annotated[
         bool,
         typer.Option("--check-phase", help="Also run it with a small jitter, and say which numbers change by 10 %."),
@@ -194,14 +197,8 @@ def run(
         columns = ["seed", *ledgers[0].columns.drop("seed")]
         show([row for one in ledgers for row in json.loads(one[columns].to_json(orient="records"))], as_json)
         return
-    # imported here because it loads pandas, which help does without
-    from rdcnlab.analysis.tables import mean_rates
-
     if base.flows or base.workloads:
-        flows = runs.flows
-        flows["goodput_Gbps"] = mean_rates(flows, base.limit / 1e9, unit=1e-9)
-        columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
-        show(json.loads(flows[columns].to_json(orient="records")), as_json)
+        cli_runs.print_flows(runs, as_json=as_json, every=rows)
     if base.programs:
         cli_runs.print_programs(runs, as_json=as_json)
     if not as_json:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 #: Most flows that have a line each, and widest chart in characters.
 MOST, WIDEST = 6, 120
-#: Styles of the lines, by names that terminals know.
-_STYLES = ("blue", "red", "green", "magenta", "yellow", "cyan")
 
 
 def print_chart(run: Run) -> None:
@@ -41,6 +39,7 @@ def chart(run: Run, width: int) -> list[Text]:
     the same, so that their heights can be compared.
     """
     # imported here because it loads pandas, which help does without
+    from rdcnlab.analysis import palettes
     from rdcnlab.analysis.results.series import Series, total
 
     series = Series(run)
@@ -56,8 +55,9 @@ def chart(run: Run, width: int) -> list[Text]:
         return []
     top = max((float(cell.max()) for cell in (_cells(values, series, cells) for values in rates.values())), default=0.0)
     lines = [Text(f"{series.rate_name} over {series.end_s * 1e3:.4g} ms, run {run.id[:12]}", style="bold")]
-    for index, (name, values) in enumerate(rates.items()):
-        lines.append(_line(name, _cells(values, series, cells), top, "Gb/s", name_width, _STYLES[index % len(_STYLES)]))
+    for name, values in rates.items():
+        color = series.colors.get(name, palettes.FLOWS[0])
+        lines.append(_line(name, _cells(values, series, cells), top, "Gb/s", name_width, color))
     if fullest:
         values = _cells(series.queues[fullest].mean_B / 1e3, series, cells)
         lines.append(_line(f"queue {fullest}", values, float(values.max()), "kB", name_width, "dim"))

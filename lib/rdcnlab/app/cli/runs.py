@@ -29,6 +29,8 @@ app = typer.Typer(
 _COMMAND = 40
 #: Lines of a program's output that are printed: the first ones and the last ones.
 _HEAD, _TAIL = 6, 6
+#: Most flows of which each has a row; of more a table by size is printed.
+MANY = 60
 #: Most seeds that are listed.
 _SEEDS = 12
 Count = Annotated[int, typer.Option("--count", "-n", min=1, help="Number of runs, the newest first.")]
@@ -84,7 +86,9 @@ def show_run(name: Annotated[str, typer.Argument(metavar="RUN", help=HELP)], as_
         return
     typer.echo(run.id)
     say_loads(run.scenario)
-    if len(limits):
+    if len(limits) > MANY:
+        print_by_size(Runs([run]))
+    elif len(limits):
         show(json.loads(limits.drop(columns="limited_by").to_json(orient="records")), False)
     if run.scenario.programs:
         print_programs(Runs([run]), as_json=False)
@@ -163,8 +167,39 @@ def check(as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
+def print_flows(runs: Runs, *, as_json: bool, every: bool) -> None:
+    """Print a row for each flow; of many flows a row for each size, unless every flow is asked for."""
+    from rdcnlab.analysis.tables import mean_rates  # loads pandas, which help does without
+
+    flows = runs.flows
+    if len(flows) > MANY and not (as_json or every):
+        print_by_size(runs)
+        return
+    flows["goodput_Gbps"] = mean_rates(flows, runs[0].scenario.limit / 1e9, unit=1e-9)
+    columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
+    show(json.loads(flows[columns].to_json(orient="records")), as_json)
+
+
+def print_by_size(runs: Runs) -> None:
+    """Print the slowdown of flows by size, and their sums."""
+    flows = runs.flows
+    show(runs.slowdown().rows(), False)
+    say(
+        f"{len(flows)} flows of {flows['size_B'].sum() / 1e6:.4g} MB: {int(flows['finished'].sum())} finished, "
+        f"{int(flows['retransmits'].sum())} retransmissions, {int(flows['timeouts'].sum())} timeouts. "
+        f"Slowdown is the completion time over that of a flow alone. Each flow: rdcnlab run --rows, or --json"
+    )
+
+
 def print_limits(run: Run) -> None:
-    """Print one line for each flow, of the first flows: what limited it."""
+    """Print what limited each flow, a line for each; of many flows how many each reason has."""
+    from rdcnlab.analysis.results.limits import kinds
+
+    flows = len(run.scenario.flows)
+    if flows > MANY:
+        for _, reason in kinds(run).iterrows():
+            say(f"{reason['flows']} of {flows} flows: limited by {reason['limited_by']}")
+        return
     reasons = run.limits().set_index("flow")["limited_by"]
     for flow, words in reasons.head(MOST).items():
         say(f"{flow!s}: limited by {words}")

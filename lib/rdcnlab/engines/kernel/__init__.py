@@ -17,7 +17,7 @@ from rdcnlab.engines.kernel import build, guest, identity, plan
 from rdcnlab.engines.kernel.build import toolchain
 from rdcnlab.engines.kernel.guest import progress as guest_progress
 from rdcnlab.engines.kernel.guest import watchdog
-from rdcnlab.engines.kernel.observe import captures, ledger, limited, observed
+from rdcnlab.engines.kernel.observe import arriving, captures, ledger, limited, observed
 from rdcnlab.engines.kernel.observe import programs as program_tables
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.traffic import instants, programs, quic
@@ -79,8 +79,10 @@ class KernelEngine(Engine):
         return None
 
     def arrived(self, directory: Path) -> Arrived | None:
-        """Return what the flows have received so far; see `Engine`."""
+        """Return what flows, or hosts with programs, have received so far; see `Engine`."""
         with contextlib.suppress(OSError):  # the guest has not begun, or it has ended
+            if not self.scenario.flows:
+                return arriving.read(self.network, directory)
             return guest_progress.read(directory, START_NS)
         return None
 

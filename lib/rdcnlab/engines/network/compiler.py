@@ -11,7 +11,7 @@ from rdcnlab.engines.network.circuits import uplinks
 from rdcnlab.engines.network.classes import Classes, check_numbers, classes_of
 from rdcnlab.engines.network.hosts import machines_of
 from rdcnlab.engines.network.network import Network
-from rdcnlab.engines.network.numbers import FIRST_PORT, LAST_LINK, MOST_RULES, PORTS
+from rdcnlab.engines.network.numbers import FEW_RULES, FIRST_PORT, LAST_LINK, PORTS
 from rdcnlab.engines.network.optics import beside_circuits, lights, waiting
 from rdcnlab.engines.network.parts import Station, lines_and_trunks, stations_of
 from rdcnlab.engines.network.pipelines import pipelines_of
@@ -106,7 +106,7 @@ def _aliases(
     if not network.switches or scenario.programs or network.optics is not None or classes.ends:
         return None
     # a flow has at most two rules in a switch, so that most scenarios need not be looked at
-    few = count <= PORTS and 2 * count <= MOST_RULES - len(stations)
+    few = count <= PORTS and 2 * count <= FEW_RULES - len(stations)
     if few or (count <= PORTS and not _are_too_many_rules(scenario, stations, ways)):
         return None
     return aliases(ways)
@@ -120,7 +120,7 @@ def _are_too_many_rules(scenario: Scenario, stations: Mapping[str, Station], way
         for name in way.steps:
             usual = graph.choices(name, way.route.last)[:1]
             counts[name] += len(way.flows) * ([way.steps[name].targets[0]] != usual)
-    return max(counts.values()) > MOST_RULES
+    return max(counts.values()) > FEW_RULES
 
 
 def _ports(traffic: Traffic, aliased: Aliases | None) -> dict[str, int]:

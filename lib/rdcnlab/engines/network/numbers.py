@@ -25,8 +25,6 @@ DATE_NS = 1_700_000_000 * 10**9
 #: TCP or UDP port of the first flow, and how many ports flows have. With more flows, those that begin later have the
 #: ports of earlier ones, which must have ended.
 FIRST_PORT, PORTS = 5001, 40_000
-#: Rules that a switch can have, as the kernel's ``OCS_RULE_COUNT_MAX``.
-MOST_RULES = 4096
 #: Class of the first flow; class 0 is not used.
 FIRST_CLASS = 1
 #: ``ocs`` ids of targets that are not links, as in the kernel's ``include/uapi/linux/ocs.h``.
@@ -34,8 +32,10 @@ TARGET = {DARK: 0xFFFF, BYPASS: 0xFFFE}
 #: Bits in the id of a link in traces; they mark the line from a port to its host, and that from the host.
 PORT_LINK, CARD_LINK = 0x8000, 0x4000
 #: Largest id of a link that is not the line of a port, and largest id of a class.
-LAST_LINK, LAST_CLASS = 1023, 4095
+LAST_LINK, LAST_CLASS = 16_383, 32_767
 #: Rules that a switch can have, as the kernel's ``OCS_RULE_COUNT_MAX``.
-MOST_RULES = 4096
+MOST_RULES = 16_384
+#: Rules up to which flows have some of their own; with more, ways have addresses. Runs depend on it.
+FEW_RULES = 4096
 #: Protocol numbers of IP.
 IP_PROTOCOL = {"tcp": 6, "mptcp": 6, "udp": 17, "quic": 17}

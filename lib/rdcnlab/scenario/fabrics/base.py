@@ -99,7 +99,7 @@ class Uplinked(Fabric):
         What may wait in a rack for the line of one of its hosts.
     """
 
-    racks: Annotated[int, whole(2, 64)] = 8
+    racks: Annotated[int, whole(2, 128)] = 8
     hosts: Annotated[int, whole(1, 125)] = 1
     uplinks: Annotated[int, whole(1, 16)] = 1
     ecn_threshold: MaybeQueueLimit = None

@@ -16,8 +16,8 @@ Item = TypeVar("Item")
 #: A pairing joins each rack to another one: pairs of racks, counted from 0, in ascending order.
 Pairing = tuple[tuple[int, int], ...]
 
-#: Draws of which the best is taken.
-_DRAWS = 24
+#: Draws of which the best is taken, up to 64 racks and with more, where each takes a second.
+_DRAWS, _OF_MANY = 24, 6
 
 
 def factorisation(racks: int, draw: Callable[[], float]) -> list[Pairing]:
@@ -163,7 +163,7 @@ def _best(racks: int, instants: Callable[[list[Pairing]], Iterable[Sequence[Pair
     drawn = random.Random(racks)
     taken: list[Pairing] = []
     least = (racks, 0)
-    for _ in range(_DRAWS):
+    for _ in range(_DRAWS if racks <= 64 else _OF_MANY):
         some = factorisation(racks, drawn.random)
         longest = total = 0
         for up in instants(some):

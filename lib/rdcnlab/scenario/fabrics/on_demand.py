@@ -32,6 +32,9 @@ class Helios(Optical):
     decide : {'matching', 'greedy', 'birkhoff'}
         As in `OnDemand`, where the default is another one. ``greedy`` is what runs before December 2026 have. A
         controller decides instead.
+    one_way : bool
+        Whether a circuit leads from its first rack to its second only, so that a rack sends to one rack and receives
+        from another one by the same uplink. ``birkhoff`` always has such circuits.
     """
 
     uplinks: Annotated[int, whole(1, 16)] = 1
@@ -44,6 +47,7 @@ class Helios(Optical):
     measure: Measure = "queues"
     decide: Decide = "matching"
     controller: Annotated[CircuitController | None, from_path(".py", "a file of Python, *.py")] = Field(default=None)
+    one_way: bool = False
 
     @model_validator(mode="after")
     def _joined(self) -> Self:
@@ -54,8 +58,8 @@ class Helios(Optical):
 
     @property
     def directed(self) -> bool:
-        """Permutations have circuits in one direction."""
-        return self.decide == "birkhoff"
+        """Whether a circuit passes light in one direction only; permutations have such circuits."""
+        return self.one_way or self.decide == "birkhoff"
 
     def slots(self) -> list[Slot]:
         """Return the slot before the first decision, which has no circuits."""

@@ -74,7 +74,7 @@ class Shale(Turning):
         Number of dimensions. The number of racks is a power with this exponent.
     """
 
-    racks: Annotated[int, whole(4, 64)] = 9
+    racks: Annotated[int, whole(4, 128)] = 9
     levels: Annotated[int, whole(1, 6)] = 2
     routing: Routing = "earliest"
     day: CircuitDuration = 10_000

@@ -8,9 +8,12 @@ from pathlib import Path
 
 from rdcnlab.system import places
 
+#: Endings of the files that are copied.
+_SUFFIXES = (".ipynb", ".webp")
+
 
 def copy(target: Path) -> Path:
-    """Copy all notebooks into a new directory, and return the path of the one that lists them.
+    """Copy all notebooks, with the pictures of their list, into a new directory, and return the path of this list.
 
     Parameters
     ----------
@@ -23,7 +26,7 @@ def copy(target: Path) -> Path:
         The directory contains something, or is a file.
     """
     places.require_new(target)
-    for source in sorted(places.notebooks().rglob("*.ipynb")):
+    for source in sorted(path for path in places.notebooks().rglob("*") if path.suffix in _SUFFIXES):
         path = target / source.relative_to(places.notebooks())
         if ".ipynb_checkpoints" not in path.parts:
             path.parent.mkdir(parents=True, exist_ok=True)

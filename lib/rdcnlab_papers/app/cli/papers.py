@@ -43,7 +43,7 @@ def reproduce(
     from rdcnlab_papers.items.scored import Scorecard
 
     parameters: dict[str, Any] = {"profile": profile_of(profile), "workers": workers}
-    parameters.update(_assignment(text) for text in parameter or ())
+    parameters.update(assignment(text) for text in parameter or ())
     kinds = select(names or [])
 
     def ended(item: Reproduced) -> None:
@@ -178,11 +178,12 @@ def ship(
         typer.echo(f"not complete: {'; '.join(incomplete)}")
 
 
-def _assignment(text: str) -> tuple[str, Any]:
+def assignment(text: str, option: str = "--parameter", example: str = "seeds=3") -> tuple[str, Any]:
+    """Return the name and the value of ``NAME=VALUE``, where the value is YAML."""
     name, sign, value = text.partition("=")
     if not sign:
-        raise InputError.of("--parameter", text, "a name and a value, such as seeds=3")
+        raise InputError.of(option, text, f"a name and a value, such as {example}")
     try:
         return name, yaml.safe_load(value)
     except yaml.YAMLError:
-        raise InputError.of(f"--parameter {name}", value, "a YAML value") from None
+        raise InputError.of(f"{option} {name}", value, "a YAML value") from None

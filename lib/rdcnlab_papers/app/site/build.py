@@ -20,7 +20,7 @@ from rdcnlab.system import places
 from rdcnlab.system.extras import require
 from rdcnlab.system.progress import bar
 from rdcnlab_papers import select
-from rdcnlab_papers.app import notebooks
+from rdcnlab_papers.app import gallery, notebooks
 from rdcnlab_papers.app.site import answers, texts, view
 from rdcnlab_papers.app.site.entries import collect, files
 from rdcnlab_papers.app.site.entry import Entry
@@ -134,6 +134,8 @@ def _copied_notebooks(sources: Sources, entries: Sequence[Entry], cache: Path, o
         sources.copy(executed if entry.notebook else places.tree() / path, path)
     for name, notebook in of_no_item.items():
         sources.copy(notebook, f"notebooks/{name}")
+    for picture in sorted((places.tree() / "notebooks" / gallery.FOLDER).iterdir()):
+        sources.copy(picture, f"notebooks/{gallery.FOLDER}/{picture.name}")
     selected = {(entry.paper, entry.id) for entry in entries}
     items_by_paper: dict[str, list[str]] = {}
     for kind in select():

@@ -16,6 +16,7 @@ from rdcnlab.app import notebook_file
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
 from rdcnlab_papers.analysis import drawn
+from rdcnlab_papers.app.gallery import small
 from rdcnlab_papers.app.site.stored import explaining_runs
 from rdcnlab_papers.items import claims, judged
 from rdcnlab_papers.items.causes import Explanation
@@ -204,9 +205,4 @@ def thumb_name(figure: str) -> str:
 
 def write_small(path: Path) -> None:
     """Write a small copy of a picture beside it, for a grid of many."""
-    from PIL import Image
-
-    with Image.open(path) as picture:
-        small = picture.convert("RGB")
-    small.thumbnail(_SMALL_PX)
-    small.quantize(64).save(path.with_name(thumb_name(path.name)), optimize=True)
+    small(path, _SMALL_PX).quantize(64).save(path.with_name(thumb_name(path.name)), optimize=True)

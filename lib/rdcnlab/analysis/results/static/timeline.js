@@ -4,6 +4,8 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const host = document.getElementById("panels");
   const end = data.end_ms;
+  // Rows with a span for each slot, or for the time that a program ran.
+  const rows = [...data.timetables, ...data.programs];
   // Zooming stops at ten times the resolution of the clock.
   const narrowest = Math.max(1e-5, end * 1e-9);
   const state = { min: 0, max: end, hidden: new Set() };
@@ -123,9 +125,9 @@
 
   const now = (ms) => {
     if (!(ms >= 0 && ms <= end)) return;
-    const words = data.timetables.map(({ name, spans }) => {
+    const words = rows.map(({ name, spans }) => {
       const span = spans[place(spans.map((one) => one[0]), ms + 1e-12) - 1];
-      return span ? `${name}: ${span[2]}` : "";
+      return span && ms <= span[1] ? `${name}: ${span[2]}` : "";
     });
     const counts = data.events.map(({ name, t }) => {
       const half = (state.max - state.min) / 400;
@@ -179,11 +181,12 @@
   };
 
   const timetables = (width, narrow) => {
-    const names = data.timetables.map((one) => one.name);
+    const names = rows.map((one) => one.name);
     const keys = Object.entries(data.colors);
     if (data.nights.length) keys.push(["below: night, nothing passes", css("--night")]);
     else if (data.moved.length) keys.push([`below: ${data.timetables[0].name} is not on ${data.timetables[0].spans[0][2]}`, css("--moved")]);
-    lanes("timetables", names, keys, width, narrow, 18, (u) => {
+    const titles = [data.timetables.length && "timetables", data.programs.length && "programs"];
+    lanes(titles.filter(Boolean).join(" and "), names, keys, width, narrow, 18, (u) => {
       const { ctx, bbox } = u;
       ctx.save();
       ctx.beginPath();
@@ -192,16 +195,18 @@
       ctx.font = `${10 * devicePixelRatio}px system-ui`;
       ctx.textAlign = "center";
       ctx.textBaseline = "middle";
-      data.timetables.forEach(({ spans }, row) => {
+      rows.forEach(({ spans }, row) => {
         const [top, bottom] = [row + 0.08, row + 0.92].map((y) => u.valToPos(y, "y", true)).sort((a, b) => a - b);
         for (const [begin, finish, target] of spans) {
           if (finish < state.min || begin > state.max) continue;
           const left = u.valToPos(Math.max(begin, state.min), "x", true);
           const right = u.valToPos(Math.min(finish, state.max), "x", true);
           ctx.fillStyle = data.colors[target] || "#888";
-          ctx.fillRect(left, top, Math.max(right - left, 0.5), bottom - top);
+          // of a program that took no time, a line is seen, also at the end
+          const least = row < data.timetables.length ? 0.5 : 2;
+          ctx.fillRect(Math.min(left, bbox.left + bbox.width - least), top, Math.max(right - left, least), bottom - top);
           if (right - left > ctx.measureText(target).width + 8) {
-            ctx.fillStyle = data.inks[target] || "#fff";
+            ctx.fillStyle = data.inks[target] || "#000";
             ctx.fillText(target, (left + right) / 2, (top + bottom) / 2);
           }
         }
@@ -268,7 +273,7 @@
     charts = [];
     host.textContent = "";
     const width = wide = host.clientWidth, narrow = width < 560;
-    if (data.timetables.length) timetables(width, narrow);
+    if (rows.length) timetables(width, narrow);
     for (const one of data.panels) curves(one, width, narrow);
     if (data.events.length) events(width, narrow);
     show(state.min, state.max);

@@ -13,31 +13,17 @@ import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from clock import be_exact, sleep_until
-from matchings import Demand, Pairs, birkhoff, greedy, matching
+from matchings import Pairs, birkhoff, greedy, matching
 from ocs import DARK, slot
+from planning import Choice, Planned, State, Wrong, controller
 
 #: One circuit: the optical switch, and the racks from which and to which it leads.
 Circuit = tuple[int, str, str]
 #: Name of the file with the decisions, in the directory of the run.
 DECISIONS = "circuits.json"
-
-
-class Choice(NamedTuple):
-    """Pairs of racks that shall have circuits, and for how many ns; None: until the next decision.
-
-    `planes` has the same pairs for each optical switch, if they were chosen so.
-    """
-
-    lasting: int | None
-    pairs: Pairs
-    planes: list[Pairs] | None = None
-
-
-class Wrong(RuntimeError):
-    """The user's controller raised, or chose circuits that there are not."""
 
 
 class Controller:
@@ -63,7 +49,7 @@ class Controller:
         self.planes = sorted({plane for plane, _ in self.uplinks})
         self.count = Counter(rack for _, rack in self.uplinks)
         self.targets = {pair: each["beside"] for pair, each in self.queues.items()}
-        self.sent: dict[tuple[str, str], int] = {}
+        self.passed: dict[tuple[str, str], int] = {}
         self.rows: list[tuple[int, list[tuple[str, str, int]]]] = []
         self.done = False
         by_link = {each["link"]: each for each in self.plan["uplinks"]}
@@ -84,95 +70,66 @@ class Controller:
     def _run(self) -> None:
         try:
             be_exact()
-            decide = self._own() if self.plan["own"] is not None else self._shipped
+            own = self.plan["own"]
+            decide = self._shipped if own is None else controller(self.plan["own_name"], own, self.plan["directed"])
             count = 0
             while not self.done:
                 count += 1
                 reading = self.epoch_ns + count * self.plan["every"]
                 sleep_until(reading)
-                self._period(reading, decide)
+                self._period(self._read(reading), decide)
         except Wrong as error:
             self.fail(str(error))
         except BaseException as error:  # noqa: BLE001  a thread that ends in silence would leave circuits as they are
             traceback.print_exc()
             self.fail(f"{type(error).__name__}: {error}")
 
-    def _period(self, reading: int, decide: Callable[[Demand, Pairs], list[Choice]]) -> None:
-        """Read, decide, and set circuits until the next reading; one that lasts is set last."""
-        demand = self._read()
-        choices = decide(demand, sorted((first, last) for _, first, last in self.up))
-        begin, end = reading + self.plan["reaction"], reading + self.plan["every"] + self.plan["reaction"]
-        for choice in choices:
+    def _period(self, state: State, decide: Callable[[State], Planned]) -> None:
+        """Decide, and set circuits until the next reading; one that lasts is set last."""
+        begin = self.epoch_ns + state.now + self.plan["reaction"]
+        end = begin + self.plan["every"]
+        for choice in decide(state):
             if self.done or begin + 2 * self.plan["night"] > end:
                 break
             sleep_until(begin)
-            named = [(first, last, demand.get((first, last), 0)) for first, last in choice.pairs]
-            self.rows.append((reading - self.epoch_ns, named))
+            named = [(first, last, state.demand.get((first, last), 0)) for first, last in choice.pairs]
+            self.rows.append((state.now, named))
             self._set(self._placed(choice), begin)
             if choice.lasting is None:
                 break
             begin += self.plan["night"] + max(choice.lasting, self.plan["night"])
 
-    def _read(self) -> Demand:
-        """Return the bytes of each pair of racks that wait, or that came since the last reading."""
+    def _read(self, reading: int) -> State:
+        """Return what the switches' counters say at an instant of a reading."""
         stats = [switch.client.stats()["classes"] for switch in self.switches]
-        if self.plan["measure"] == "queues":
-            return {pair: stats[each["switch"]][each["class"]]["voq"]["bytes"] for pair, each in self.queues.items()}
+        waiting = {pair: stats[each["switch"]][each["class"]]["voq"]["bytes"] for pair, each in self.queues.items()}
         total = {pair: stats[each["switch"]][each["class"]]["bytes"] for pair, each in self.queues.items()}
-        demand = {pair: size - self.sent.get(pair, 0) for pair, size in total.items()}
-        self.sent = total
-        return demand
+        sent = {pair: size - self.passed.get(pair, 0) for pair, size in total.items()}
+        self.passed = total
+        return State(
+            now=reading - self.epoch_ns,
+            demand=waiting if self.plan["measure"] == "queues" else sent,
+            waiting=waiting,
+            sent=sent,
+            circuits=sorted((first, last) for _, first, last in self.up),
+            racks=dict(self.count),
+            flows=[tuple(flow) for flow in self.plan.get("flows", ())],
+            rate=self.plan["rate"],
+            every=self.plan["every"],
+            night=self.plan["night"],
+        )
 
-    def _shipped(self, demand: Demand, up: Pairs) -> list[Choice]:
+    def _shipped(self, state: State) -> Planned:
+        demand = state.demand
         if self.plan["decide"] == "matching":
             racks = [[rack for plane, rack in self.uplinks if plane == here] for here in self.planes]
             now = [[(first, last) for plane, first, last in self.up if plane == here] for here in self.planes]
             found = matching(demand, now, racks, directed=self.plan["directed"])
             return [Choice(None, [pair for pairs in found for pair in pairs], found)]
         if self.plan["decide"] == "greedy":
-            standing = [pair for pair in up if self.plan["directed"] or pair[0] < pair[1]]
+            standing = [pair for pair in state.circuits if self.plan["directed"] or pair[0] < pair[1]]
             return [Choice(None, greedy(demand, standing, self.count))]
-        parts = birkhoff(demand, list(self.count))
-        lasting = [Choice(size * 8 * 10**9 // self.plan["rate"], pairs) for size, pairs in parts]
-        return [*lasting[:-1], *(Choice(None, choice.pairs) for choice in lasting[-1:])]
-
-    def _own(self) -> Callable[[Demand, Pairs], list[Choice]]:
-        """Return the function of the user's file; what it returns is checked."""
-        name, space = self.plan["own_name"], dict[str, Any]()
-        try:
-            exec(compile(self.plan["own"], name, "exec"), space)
-        except BaseException as error:  # noqa: BLE001
-            raise Wrong(f"the controller {name} raised {type(error).__name__}: {error}") from None
-        own = space.get("decide")
-        if not callable(own):
-            raise Wrong(f"the controller {name} has no function decide(demand, circuits)")
-
-        def decide(demand: Demand, up: Pairs) -> list[Choice]:
-            try:
-                pairs = [(str(first), str(last)) for first, last in own(dict(demand), list(up))]
-            except BaseException as error:  # noqa: BLE001
-                frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name]
-                at = f" ({name}, line {frames[-1].lineno})" if frames else ""
-                raise Wrong(f"the controller {name} raised {type(error).__name__}: {error}{at}") from None
-            self._check(name, pairs)
-            return [Choice(None, pairs)]
-
-        return decide
-
-    def _check(self, name: str, pairs: Pairs) -> None:
-        """Raise Wrong if circuits lead to racks that do not exist, or to more racks than there are uplinks."""
-        for pair in pairs:
-            if pair not in self.queues:
-                allowed = f"two different racks of {', '.join(self.count)}"
-                raise Wrong(f"the controller {name} chose a circuit {pair[0]}, {pair[1]}; allowed: {allowed}")
-        ends = [[first for first, _ in pairs], [last for _, last in pairs]]
-        for racks in ends if self.plan["directed"] else [ends[0] + ends[1]]:
-            for rack, count in Counter(racks).items():
-                if count > self.count[rack]:
-                    raise Wrong(
-                        f"the controller {name} chose {count} circuits for {rack}; allowed: {self.count[rack]}, the "
-                        "number of its uplinks"
-                    )
+        return state.fitted([(state.time(size), pairs) for size, pairs in birkhoff(demand, list(self.count))])
 
     def _both(self, plane: int, first: str, last: str) -> list[Circuit]:
         return [(plane, first, last)] if self.plan["directed"] else [(plane, first, last), (plane, last, first)]

@@ -153,11 +153,11 @@ def _widest(matrix: Sequence[Sequence[int]]) -> list[int]:
     """Return the column of each row of a permutation whose smallest entry is as large as possible."""
     sizes = sorted({value for row in matrix for value in row if value})
     low, high = 0, len(sizes) - 1
-    best = _permutation(matrix, sizes[0])
+    best = permutation(matrix, sizes[0])
     assert best is not None, "a matrix with equal sums has a permutation"
     while low < high:
         middle = (low + high + 1) // 2
-        columns = _permutation(matrix, sizes[middle])
+        columns = permutation(matrix, sizes[middle])
         if columns is None:
             high = middle - 1
         else:
@@ -165,8 +165,14 @@ def _widest(matrix: Sequence[Sequence[int]]) -> list[int]:
     return best
 
 
-def _permutation(matrix: Sequence[Sequence[int]], least: int) -> list[int] | None:
-    """Return the column of each row of a permutation with entries of at least a size; None if there is none."""
+def permutation(matrix: Sequence[Sequence[int]], least: int) -> list[int] | None:
+    """Return the column of each row of a permutation with entries of at least a size; None if there is none.
+
+    Examples
+    --------
+    >>> permutation([[5, 0], [3, 4]], 4), permutation([[5, 0], [3, 4]], 5)
+    ([0, 1], None)
+    """
     row_of: dict[int, int] = {}
 
     def placed(row: int, seen: set[int]) -> bool:

@@ -126,7 +126,7 @@ class Ocs(Dumps):
         Parameters
         ----------
         id : int
-            0 to 1023.
+            0 to 16383.
         rate : int, optional
             bit/s; 0 means infinite and is the default of a new link.
         delay : int, optional
@@ -247,7 +247,7 @@ class Ocs(Dumps):
         Parameters
         ----------
         id : int
-            0 to 4095.
+            0 to 32767.
         slots : iterable of mapping, optional
             The timetable: 1 to 1024 entries made by `slot`. A new class needs it.
         hold : bool, optional

@@ -23,8 +23,10 @@ def settings(network: Network) -> dict[str, Any]:
         return {}
     demand = optics.demand
     own = demand.controller
+    flows = {} if own is None else {"flows": list(_flows(network))}
     return {
         "circuits": {
+            **flows,
             **demand.model_dump(include={"every", "reaction", "night", "measure", "decide"}),
             "directed": optics.directed,
             "own": None if own is None else own.content("network.optics.demand.controller").decode(errors="replace"),
@@ -35,6 +37,13 @@ def settings(network: Network) -> dict[str, Any]:
             "rate": min(network.links[link].rate for links in network.uplinks.values() for link in links),
         }
     }
+
+
+def _flows(network: Network) -> Iterator[tuple[str, str, str, int, int]]:
+    """Yield name, racks, bytes and start of the flows, for a controller of one's own."""
+    rack = {name: network.switches[station.switch] for name, station in network.stations.items()}
+    for flow, start in zip(network.traffic.flows, network.traffic.starts, strict=True):
+        yield flow.name, rack[flow.src], rack[flow.dst], network.traffic.sizes[flow.name], start
 
 
 def decisions(network: Network, directory: Path) -> Iterator[tuple[int, str, str | None, str | None, int]]:

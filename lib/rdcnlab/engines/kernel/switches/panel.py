@@ -25,9 +25,12 @@ from typing import Any
 
 from rdcnlab.engines.kernel.switches import circles
 from rdcnlab.engines.network import Network, Station, lines
-from rdcnlab.engines.network.numbers import LAST_CLASS, LAST_LINK, TARGET
+from rdcnlab.engines.network.numbers import TARGET
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK
+
+#: Largest ids of a link and of a class at a panel: from there down they are free.
+_LAST_LINK, _LAST_CLASS = 1023, 4095
 
 
 def host_port(station: Station) -> str:
@@ -84,16 +87,16 @@ def plan(network: Network, switch: int) -> dict[str, Any]:
     hosts, own = network.stations_at(switch), network.lines_at(switch)
     static = network.classes.static
     # they have no rate, so no record has their numbers, which may be those of lines elsewhere
-    links = iter(sorted(set(range(LAST_LINK + 1)) - {line.number for line in own}, reverse=True))
-    classes = iter(sorted(set(range(1, LAST_CLASS + 1)) - set(static.values()), reverse=True))
+    links = iter(sorted(set(range(_LAST_LINK + 1)) - {line.number for line in own}, reverse=True))
+    classes = iter(sorted(set(range(1, _LAST_CLASS + 1)) - set(static.values()), reverse=True))
     outside = [station.interface for station in hosts]
     inside = [host_port(station) for station in hosts]
     trunks = [line for line in own if line.trunk is not None]
     outside += [line.trunk or "" for line in trunks]
     inside += [line_port(line.number) for line in trunks]
     ports = len(outside) + (len(hosts) if decides else 0)
-    if len(own) + ports > LAST_LINK + 1:
-        allowed = f"fewer at {network.switches[switch]}: a switch of another kind than ocs has {LAST_LINK + 1} at most"
+    if len(own) + ports > _LAST_LINK + 1:
+        allowed = f"fewer at {network.switches[switch]}: a switch of another kind than ocs has {_LAST_LINK + 1} at most"
         raise InputError.of("network.links", f"{len(own) + ports} lines and ports", allowed)
     return {
         "device": f"ocs{switch}",

@@ -121,7 +121,7 @@ def test_circuits_with_a_direction_are_a_matching_of_senders_and_receivers(match
 @pytest.mark.parametrize("seed", range(30))
 def test_circuits_that_are_chosen_find_an_optical_switch(modules: tuple[ModuleType, ModuleType], seed: int) -> None:
     """Circuits that stay keep their switch where all find a place so; each rack has one circuit by each switch."""
-    controller = importlib.import_module("circuits")
+    controller, planning = importlib.import_module("circuits"), importlib.import_module("planning")
     drawn, racks, planes = random.Random(seed), "abcdefgh", range(3)
     plan = {
         "epoch_ns": 0,
@@ -137,7 +137,8 @@ def test_circuits_that_are_chosen_find_an_optical_switch(modules: tuple[ModuleTy
     one = controller.Controller(plan, [], "", lambda _: None)
     for _ in range(20):
         demand = {pair: drawn.choice((0, drawn.randrange(100))) for pair in itertools.permutations(racks, 2)}
-        (choice,) = one._shipped(demand, [])
+        state = planning.State(0, demand, demand, demand, [], dict.fromkeys(racks, 3), [], 10**10, 10**6, 20_000)
+        (choice,) = one._shipped(state)
         placed = one._placed(choice)
         assert len(placed) == len(choice.pairs) * (1 if plan["circuits"]["directed"] else 2)
         for ends in ([circuit[:2] for circuit in placed], [circuit[::2] for circuit in placed]):
