@@ -34,7 +34,7 @@ CircuitDuration = Annotated[int, *quantity(DURATION, 100, DAY_NS)]
 #: Most slots of circuits, dark ones included.
 MOST_SLOTS = 1024
 HopCost = Annotated[int, *quantity(DURATION, 1, DAY_NS)]
-MaxHops = Annotated[int, whole(1, 63)]
+MaxHops = Annotated[int, whole(1, 127)]
 Circuit = Annotated[tuple[LinkName, LinkName], Listed]
 
 

@@ -140,7 +140,7 @@ def test_a_bound_above_what_earliest_needs_changes_nothing() -> None:
         ({"split": "packet"}, r"split: 'packet'.*slot, with levels"),
         ({"max_hops": 4}, "max_hops.*only earliest bounds its ways"),
         ({"racks": 27, "levels": 3, "routing": "earliest", "max_hops": 2}, "at least 3, the fewest circuits"),
-        ({"routing": "earliest", "max_hops": 64}, "max_hops: 64.*from 1 to 63"),
+        ({"routing": "earliest", "max_hops": 128}, "max_hops: 128.*from 1 to 127"),
     ],
 )
 def test_wrong_bounds_are_refused_in_words(network: dict[str, Any], message: str) -> None:
