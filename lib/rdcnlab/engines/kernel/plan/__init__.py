@@ -94,3 +94,4 @@ def check(network: Network) -> None:
     switches_of(network).check()
     quic.check(network.traffic)
     flows.check(network.traffic)
+    memory.check(network)

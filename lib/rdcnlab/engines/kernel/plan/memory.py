@@ -6,10 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rdcnlab.engines.network import Network
+from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import DARK, Flow
 
 #: Memory of a flow in kB: two sockets, and what the program that carries the flows keeps of it.
 _FLOW_KB = 20
+#: Memory of a slot of a timetable in kB, and most slots of all timetables. The guest's program reads them all, and
+#: User-Mode Linux needs a mapping of the host for each few pages, of which Linux allows a process 65530 by default.
+_SLOT_KB, MOST_SLOTS = 2, 700_000
 #: Bytes of a frame's memory beside its payload: headers and ``struct skb_shared_info`` in one piece of a power of two,
 #: and ``struct sk_buff`` beside it. A datagram of 1472 B takes 2304 B.
 _IN_ONE_PIECE, _BESIDE = 380, 256
@@ -21,13 +25,32 @@ MOST_DATAGRAMS_KB, MOST_TCP_KB = 3_000_000, 800_000
 
 
 def memory_kB(network: Network) -> int:  # noqa: N802  (unit)
-    """Return the memory for all flows in kB, with their frames."""
+    """Return the memory for all flows in kB, with their frames, and for the timetables of racks."""
     every = network.traffic.all
     held = {
         MOST_DATAGRAMS_KB: held_B(network, [flow for flow in every if not flow.is_tcp]),
         MOST_TCP_KB: held_B(network, [flow for flow in every if flow.is_tcp]),
     }
-    return _FLOW_KB * len(network.traffic.flows) + sum(min(most, _OF_ALL * size // 1000) for most, size in held.items())
+    frames = sum(min(most, _OF_ALL * size // 1000) for most, size in held.items())
+    return _FLOW_KB * len(network.traffic.flows) + _SLOT_KB * _slots(network) + frames
+
+
+def check(network: Network) -> None:
+    """Raise InputError if the timetables of racks have more slots than a guest can read."""
+    slots = _slots(network)
+    if slots > MOST_SLOTS:
+        racks = len(network.uplinks)
+        allowed = (
+            f"at most {MOST_SLOTS} slots in all timetables of racks; fewer racks, or circuits that change less often"
+        )
+        raise InputError.of("network.optics.slots", f"{slots} slots for {racks} racks", allowed)
+
+
+def _slots(network: Network) -> int:
+    """Return the number of slots of all timetables, if racks have some."""
+    if network.optics is None:
+        return 0
+    return sum(len(schedule.slots) for schedule in network.classes.schedules.values())
 
 
 def held_B(network: Network, flows: Sequence[Flow]) -> int:  # noqa: N802  (unit)
