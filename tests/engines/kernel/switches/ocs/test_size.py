@@ -23,7 +23,7 @@ def made(fabric: str, racks: int, hosts: int = 6, **more: Any) -> Scenario:
 
 @pytest.mark.slow
 def test_a_rotornet_of_108_racks_has_a_class_for_each_pair_of_racks_and_direction() -> None:
-    """108 x 107 pairs, each with a queue for own packets and one for those on their way, and one lost class a switch."""
+    """108 x 107 pairs, each with a queue for own packets and one for those on their way."""
     network = compile_network(made("rotornet", 108))
     assert len(network.classes.schedules) == 2 * 108 * 107
     assert max(network.classes.schedules) > 4095
