@@ -75,7 +75,7 @@ def reduced(probe: dict[str, Any]) -> bool:
 
 def fields_of(probe: dict[str, Any]) -> list[str]:
     """Return the fields of a probe's records; counts of departures also take what they leave behind in the queue."""
-    return probe["fields"] + ["qlen"] * ("instants" in probe.get("tally", {}))
+    return [*probe["fields"], *["qlen"] * ("instants" in probe.get("tally", {}))]
 
 
 def places_of(text: str, probe: dict[str, Any]) -> list[tuple[int, int]]:

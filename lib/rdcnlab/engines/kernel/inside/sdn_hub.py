@@ -132,4 +132,4 @@ def install(hub: Any) -> None:
     for name, value in own.items():
         setattr(hub, name, value)
     threading.Condition = Condition  # type: ignore[misc]
-    time.sleep = sleep
+    time.sleep = sleep  # type: ignore[assignment]

@@ -172,7 +172,7 @@ class Task:
             raise self.thrown.pop(0)
 
 
-class Condition(NativeCondition):
+class Condition(NativeCondition):  # type: ignore[valid-type, misc]
     """A condition whose waits can be interrupted; it replaces that of `threading`."""
 
     _waiters: Any
@@ -184,7 +184,7 @@ class Condition(NativeCondition):
         """Wait until notified, or until the seconds are over; return whether it was notified."""
         task = current()
         if task is None:
-            return super().wait(timeout)
+            return bool(super().wait(timeout))
         if not self._is_owned():
             raise RuntimeError("cannot wait on un-acquired lock")
         waiter = _locked()
