@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab_papers import aykurt, paper
-from rdcnlab_papers.app.turns import Turn, summary, turns
+from rdcnlab.system import places
+from rdcnlab_papers import aykurt, paper, select
+from rdcnlab_papers.app.turns import _DECIDED, Turn, summary, turns
+from rdcnlab_papers.app.turns import turned as turned_by
+
+CAMPAIGN = pd.read_csv(places.tree() / "docs/findings/jitter.csv", keep_default_na=False)
 
 
 def test_a_change_to_what_is_there_turns_nothing_and_asks_every_counted_claim() -> None:
@@ -37,6 +42,29 @@ def test_only_decided_verdicts_turn_and_the_sentence_counts_them() -> None:
     assert summary(rows) == (
         "The change turns 1 of 2 claims that are decided with and without it; other seeds turn 1 of 2. 4 claims in all."
     )
+
+
+@pytest.mark.parametrize("name", ["aykurt/fig8a", "dogar/fig18", "tdtcp/fig7a"])
+def test_the_table_of_jitter_has_todays_verdicts_without_it(name: str) -> None:
+    (kind,) = select([name])
+    item = kind(profile="paper", seeds=3)
+    runs = item.stored_runs()
+    assert runs is not None
+    today = {row.claim: (row.verdict, row.measured) for row in item.rows(runs) if row.counted}
+    said = CAMPAIGN[CAMPAIGN["item"] == name].set_index("claim")[["verdict", "measured"]]
+    assert today == {str(claim): tuple(row) for claim, row in said.iterrows()}
+
+
+def test_the_page_on_jitter_counts_the_rows_of_its_table() -> None:
+    page = (places.tree() / "docs/findings/jitter.md").read_text()
+    for paper_, rows in [*CAMPAIGN.groupby(CAMPAIGN["item"].str.partition("/")[0]), ("all", CAMPAIGN)]:
+        counts = []
+        for after in ("with_jitter", "other_seeds"):
+            decided = rows[rows["verdict"].isin(_DECIDED) & rows[after].isin(_DECIDED)]
+            counts.append(f"{sum(decided['verdict'] != decided[after])} of {len(decided)}")
+        assert f"| {paper_} | {rows['item'].nunique()}, {len(rows)} | {' | '.join(counts)} |" in page
+    turned = CAMPAIGN[[turned_by(*pair) for pair in zip(CAMPAIGN["verdict"], CAMPAIGN["with_jitter"], strict=True)]]
+    assert all(f"`{claim}`" in page for claim in turned["claim"])
 
 
 def test_each_item_can_be_asked_about_all_links() -> None:
