@@ -144,7 +144,7 @@ def test_a_switch_keeps_its_rule_where_a_way_leaves_it_out() -> None:
     [
         ({"fabric": "ring"}, [], "network.fabric", "dumbbell, leaf-spine, rotor"),
         ({"fabric": "rotor", "rack": 4}, [], "network.rack", "racks"),
-        ({"fabric": "rotor", "racks": 65}, [], "network.racks", "from 2 to 64"),
+        ({"fabric": "rotor", "racks": 129}, [], "network.racks", "from 2 to 128"),
         ({"fabric": "rotor", "racks": 8, "hosts": 126}, [], "network.hosts", "from 1 to 125"),
         ({"fabric": "rotor", "uplinks": 8}, [], "network.uplinks", "less than the racks"),
         ({"fabric": "rotor", "night": "5 us"}, [], "network.night", "more than"),

@@ -23,7 +23,8 @@ from ocs import BYPASS, slot
 from ocs_netlink import SPEC, attr
 
 #: Numbers that are at the edge of something: of a type, of a frame, of time, of a table.
-EDGES = (0, 1, 2, 3, 7, 8, 15, 16, 63, 64, 99, 100, 127, 128, 255, 256, 999, 1000, 1023, 1024, 1500, 4095, 4096, 9000)
+EDGES = (0, 1, 2, 3, 7, 8, 15, 16, 63, 64, 99, 100, 127, 128, 255, 256, 999, 1000, 1023, 1024, 1500, 9000)
+EDGES += (16_383, 16_384, 32_767, 32_768)
 EDGES += tuple(
     2**bits + by for bits in (15, 16, 20, 31, 32, 40, 62, 63, 64) for by in (-1, 0, 1) if 2**bits + by < 2**64
 )

@@ -41,12 +41,10 @@ class OnDemand(Frozen):
         The demand of a rack for another one: the bytes that wait there for it, or those that came since the last
         reading.
     decide : {'matching', 'greedy', 'birkhoff'}
-        How circuits are chosen. ``matching``: those pairs of racks whose demand is largest together, which is a
-        matching of maximum weight; with several uplinks, one for each optical switch of what is left, where a pair that
-        has n circuits counts with the n+1-th part of its demand. ``greedy``: pairs in the order of their demand, as
-        long as both have a free uplink; that may give half of the largest demand. ``birkhoff``: the matrix is
-        decomposed into permutations (Birkhoff and von Neumann), and each is up for the time that its part needs, one
-        after the other; for one uplink with `Optics.directed` circuits.
+        How circuits are chosen. ``matching``: pairs whose demand is largest together; with several uplinks, one
+        matching for each optical switch, of what is left. ``greedy``: pairs in the order of their demand, which may
+        give half of that. ``birkhoff``: permutations one after the other, each for the time that its part needs; for
+        one uplink with `Optics.directed` circuits.
     controller : CircuitController or None
         A file of Python that chooses instead of `decide`.
     """

@@ -82,15 +82,10 @@ class Optics(Frozen):
     slots : tuple of CircuitSlot
         They repeat for ever. Before the first slot it is in force, too.
     routing : {'direct', 'vlb', 'rotorlb', 'shortest', 'earliest', 'ksp', 'ucmp', 'table'}
-        Where packets go that are in a rack. ``direct``: they wait for the circuit to the receiver's rack. ``vlb``
-        (Valiant load balancing): packets of own hosts take any circuit that is up, and wait in the rack that they
-        reach for the direct one; see `split` and `levels`. ``rotorlb`` (RotorNet's): packets that have passed one
-        circuit wait for the direct one and come first, then own packets whose direct circuit is up, and last own
-        packets that take another circuit, and so what is left of it. ``shortest``: the fewest circuits that are up in
-        this slot; packets wait only if there is no way; see `bulk`. ``earliest``: they arrive in the earliest slot,
-        with the fewest circuits of such ways; see `max_hops`. ``ksp``: flows are spread over the shortest ways of each
-        slot's circuits. ``ucmp``: flows are spread over all ways that cost least, a circuit `hop_cost` and a slot of
-        waiting its duration. ``table``: `table`.
+        Which circuit packets take, and where they wait; docs/architectures.md describes each. ``direct``: the one to
+        the receiver's rack. ``vlb``: any, then the direct one; see `split` and `levels`. ``rotorlb``: the same by what
+        direct packets leave. ``shortest``: the fewest that are up now; see `bulk`. ``earliest``: those by which they
+        arrive first; see `max_hops`. ``ksp``, ``ucmp``: flows are spread over `ways`. ``table``: `table`.
     queue : Queue
         Limit of each queue; every rack has one for each other rack, ``RACK>RACK`` in tables, and with ``vlb`` a second
         one for packets of its own hosts, ``RACK>>RACK``.

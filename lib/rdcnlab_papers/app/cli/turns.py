@@ -25,9 +25,10 @@ def turns(
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
-    """Run items with a change, and print the claims whose verdict it turns, beside those that other seeds turn.
+    """Print the claims whose verdict a change of the network turns.
 
-    Every item is run in its first column. After an interruption it continues where it stopped.
+    Items are run with the change, in their first column; beside its verdict stands that of other seeds without it.
+    After an interruption it continues where it stopped.
     """
     from rdcnlab_papers import select
     from rdcnlab_papers.app import turns as claims

@@ -29,8 +29,8 @@ def limited(monkeypatch: pytest.MonkeyPatch, *, ports: int, most_rules: int) -> 
     """Let there be fewer ports for flows, and fewer rules of a switch."""
     for place in (COMPILER, *OTHERS):
         monkeypatch.setattr(place, "PORTS", ports)
-    for place in (COMPILER, RULES):
-        monkeypatch.setattr(place, "MOST_RULES", most_rules)
+    monkeypatch.setattr(COMPILER, "FEW_RULES", most_rules)
+    monkeypatch.setattr(RULES, "MOST_RULES", most_rules)
 
 
 def fabric(leaves: int, hosts: int, flows: list[tuple[str, str]], spines: int = 2, **fields: Any) -> Scenario:
@@ -60,7 +60,8 @@ def test_a_flow_needs_no_rule_where_it_takes_the_usual_way() -> None:
     assert 0 < len(ports["leaf1"]) < 20
 
 
-def test_too_many_rules_are_an_error_before_the_run() -> None:
+def test_too_many_rules_are_an_error_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RULES, "MOST_RULES", 4096)
     workload = {"name": "w", "sizes": "1 kB", "arrivals": {"interval": "1 us"}, "count": 12_000}
     network = {"fabric": "leaf-spine", "leaves": 2, "spines": 8, "hosts": 4}
     # with a program, addresses tell its packets apart, and cannot tell ways

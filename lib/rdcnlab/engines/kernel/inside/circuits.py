@@ -13,12 +13,15 @@ import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clock import be_exact, sleep_until
 from matchings import Pairs, birkhoff, greedy, matching
 from ocs import DARK, slot
-from planning import Choice, Planned, State, Wrong, controller
+
+if TYPE_CHECKING:
+    # imported where they are used: what Python does before the start can change the order of a user's events
+    from planning import Choice, Planned, State
 
 #: One circuit: the optical switch, and the racks from which and to which it leads.
 Circuit = tuple[int, str, str]
@@ -42,6 +45,9 @@ class Controller:
     """
 
     def __init__(self, plan: dict[str, Any], switches: list[Any], directory: str, fail: Callable[[str], None]) -> None:
+        import planning
+
+        self.planning = planning
         self.plan, self.epoch_ns, self.switches = plan["circuits"], plan["epoch_ns"], switches
         self.directory, self.fail = directory, fail
         self.queues = {(each["first"], each["last"]): each for each in self.plan["queues"]}
@@ -71,14 +77,16 @@ class Controller:
         try:
             be_exact()
             own = self.plan["own"]
-            decide = self._shipped if own is None else controller(self.plan["own_name"], own, self.plan["directed"])
+            decide = self._shipped
+            if own is not None:
+                decide = self.planning.controller(self.plan["own_name"], own, self.plan["directed"])
             count = 0
             while not self.done:
                 count += 1
                 reading = self.epoch_ns + count * self.plan["every"]
                 sleep_until(reading)
                 self._period(self._read(reading), decide)
-        except Wrong as error:
+        except self.planning.Wrong as error:
             self.fail(str(error))
         except BaseException as error:  # noqa: BLE001  a thread that ends in silence would leave circuits as they are
             traceback.print_exc()
@@ -106,7 +114,7 @@ class Controller:
         total = {pair: stats[each["switch"]][each["class"]]["bytes"] for pair, each in self.queues.items()}
         sent = {pair: size - self.passed.get(pair, 0) for pair, size in total.items()}
         self.passed = total
-        return State(
+        return self.planning.State(
             now=reading - self.epoch_ns,
             demand=waiting if self.plan["measure"] == "queues" else sent,
             waiting=waiting,
@@ -125,10 +133,10 @@ class Controller:
             racks = [[rack for plane, rack in self.uplinks if plane == here] for here in self.planes]
             now = [[(first, last) for plane, first, last in self.up if plane == here] for here in self.planes]
             found = matching(demand, now, racks, directed=self.plan["directed"])
-            return [Choice(None, [pair for pairs in found for pair in pairs], found)]
+            return [self.planning.Choice(None, [pair for pairs in found for pair in pairs], found)]
         if self.plan["decide"] == "greedy":
             standing = [pair for pair in state.circuits if self.plan["directed"] or pair[0] < pair[1]]
-            return [Choice(None, greedy(demand, standing, self.count))]
+            return [self.planning.Choice(None, greedy(demand, standing, self.count))]
         return state.fitted([(state.time(size), pairs) for size, pairs in birkhoff(demand, list(self.count))])
 
     def _both(self, plane: int, first: str, last: str) -> list[Circuit]:

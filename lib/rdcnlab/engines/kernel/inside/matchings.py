@@ -6,11 +6,8 @@ Like all modules of the guest, it imports the standard library only.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-
-from blossom import heaviest
 
 #: Bytes, by sender's rack and receiver's rack.
 Demand = Mapping[tuple[str, str], int]
@@ -84,6 +81,9 @@ def matching(
     >>> matching(demand, [[], []], ["abcd", "abcd"])
     [[('a', 'b'), ('c', 'd')], [('b', 'c')]]
     """
+    import math  # here, as few of the guest's programs need them
+
+    from blossom import heaviest
 
     def named(pair: tuple[str, str]) -> tuple[str, str]:
         return pair if directed else (min(pair), max(pair))
