@@ -83,10 +83,9 @@ class Network(Frozen):
         Circuits that the optical switches join, and the routing of all packets between racks over them.
     ends : {'exact', 'bucket'}
         The hosts' own ends of their cables. ``exact``: lines like all others, below the queueing disciplines of the
-        hosts; a frame takes its time on the line and never leaves earlier than arithmetic allows. Every network that
-        is written has them unless it states something else. ``bucket``: a token bucket, Linux's ``tbf``, is the root
-        discipline of a host, so that a single frame leaves at once, and the rate is a little too high. The networks of
-        the papers state it.
+        hosts; no frame leaves earlier than arithmetic allows. ``bucket``: a token bucket, Linux's ``tbf``, is the
+        root discipline of a host, so that a single frame leaves at once, and the rate is a little too high. The
+        networks of the papers state it; all others are ``exact`` unless they state something else.
     """
 
     _computed: ClassVar[tuple[str, ...]] = (

@@ -101,25 +101,19 @@ class Optics(Frozen):
     hop_cost : int or None
         With the routing ``ucmp``: what a circuit costs, in ns of waiting. None: the mean duration of a slot.
     split : {'slot', 'packet', 'flow'}
-        With the routing ``vlb``: what decides which rack packets pass on their way. ``slot``: in each slot, all packets
-        to one rack take the same circuit. ``packet``: they take all circuits that are up in turn, a few frames
-        each. ``flow``: each flow passes one rack, and its packets wait for the circuit to that rack.
+        With ``vlb``: what decides which rack packets pass. ``slot``: all packets to one rack take the same circuit in a
+        slot. ``packet``: all circuits that are up in turn, a few frames each. ``flow``: one for each flow.
     levels : int
-        With the routing ``vlb``: number of dimensions of a grid whose points are the racks, in the order of
-        `Network.switches`, and in which each circuit changes one coordinate. Packets take any circuit of each
-        dimension (queues ``RACK>>dimension1`` ...), then the direct one of each: at most ``2 * levels`` circuits. 1: no
-        grid.
+        With ``vlb``: dimensions of a grid of racks, in which a circuit changes one coordinate. Packets take any circuit
+        of each (queues ``RACK>>dimension1`` ...), then direct ones. 1: no grid.
     max_hops : int or None
-        With the routing ``earliest``: number of circuits that a packet passes at most; its way is then the earliest one
-        if a circuit counts like some waiting. None: as many as the earliest way has.
+        With ``earliest``: circuits that a packet passes at most.
     bulk : int or None
-        With the routing ``shortest``: data of flows of so many bytes and more wait for the direct circuit
-        (queues ``RACK>RACK.2``), and take what other packets leave of it, as Opera's large flows do. None: all flows
-        take the shortest way.
+        With ``shortest``: flows of so many bytes and more wait for the direct circuit (queues ``RACK>RACK.2``), and
+        take what others leave of it. None: no flow does.
     demand : OnDemand or None
-        A controller that changes the circuits while the scenario runs. There is one slot then, with those that are up
-        before its first decision, and the routing is ``direct``. Packets whose racks have no circuit take links that
-        lead to no optical switch, if there are some; otherwise they wait.
+        A controller that changes the circuits of the only slot; the routing is ``direct`` then. Packets without a
+        circuit take links that lead to no optical switch, if there are some; otherwise they wait.
     table : tuple of Hop
         With the routing ``table``: rows (rack, slot, receiver's rack, link). Packets without a row wait.
     """

@@ -28,10 +28,9 @@ class Sends(Frozen):
         The flow's completion time is counted from this moment.
     connect : {'start', 'ahead'}
         When the connection is opened. ``start``: at `start`; data follow a round trip later. ``ahead``: before the
-        scenario starts, while no flow sends; the data, or the receiver's request, follow at `start`. All timetables
-        are then in their first slot. A flow whose connection is not established at `start` starts when it is, and
-        its ``start_s`` says so. With ``mptcp`` this is the connection of the first subflow. Only with ``tcp`` and
-        ``mptcp``. Each end of such a flow is a thread during the whole run, which takes memory.
+        scenario starts, in the first slot of all timetables; the data, or the receiver's request, follow at `start`, or
+        when the connection is established, which ``start_s`` says. With ``mptcp``: of the first subflow. Only with
+        ``tcp`` and ``mptcp``. Each end is a thread during the whole run, which takes memory.
     rate : int or None
         Payload in bit/s that the sender's application produces. With ``udp`` one datagram after the other, evenly; with
         ``tcp`` whole segments, not more often than each 100 us. None: as fast as the socket takes data.

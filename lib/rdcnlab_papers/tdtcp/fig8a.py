@@ -172,18 +172,19 @@ class Fig8a(Throughput):
         figure = folded.plot_sequences(lines, self.first, "packet", "circuit")
         swept = self.swept(self.goodput(runs))
         if len(swept) > 1:
-            inside = figure.axes[0].inset_axes((0.12, 0.6, 0.24, 0.29))
-            figures.band(inside, swept.reset_index(drop=True), "rtt_us", _SWEPT)
-            expected = self.expected("retcpdyn-optimal")
-            if expected is not None:
-                inside.axhspan(*expected.bounds, color=figures.REFERENCE, alpha=0.25, linewidth=0)
-                point = (float(swept["rtt_us"].max()), sum(expected.bounds) / 2)
-                inside.text(*point, "paper", fontsize="x-small", ha="right", va="center")
-            inside.set_title(f"{figures.look(_SWEPT).label} by RTT", fontsize="x-small", pad=2)
-            inside.set_xlabel("RTT of both networks [us]", fontsize="x-small")
-            inside.set_ylabel("goodput / optimal", fontsize="x-small")
-            inside.set_ylim(0.6, 1.02)
-            inside.tick_params(labelsize="x-small")
+            with figures.style():
+                inside = figure.axes[0].inset_axes((0.12, 0.6, 0.24, 0.29))
+                figures.band(inside, swept.reset_index(drop=True), "rtt_us", _SWEPT)
+                expected = self.expected("retcpdyn-optimal")
+                if expected is not None:
+                    inside.axhspan(*expected.bounds, color=figures.REFERENCE, alpha=0.25, linewidth=0)
+                    point = (float(swept["rtt_us"].max()), sum(expected.bounds) / 2)
+                    inside.text(*point, "paper", fontsize="x-small", ha="right", va="center")
+                inside.set_title(f"{figures.look(_SWEPT).label} by RTT", fontsize="x-small", pad=2)
+                inside.set_xlabel("RTT of both networks [us]", fontsize="x-small")
+                inside.set_ylabel("goodput / optimal", fontsize="x-small")
+                inside.set_ylim(0.6, 1.02)
+                inside.tick_params(labelsize="x-small")
         return self.caption(figure, runs, rtt_text(self.column))
 
 
