@@ -72,14 +72,6 @@ def matching(
     directed : bool
         Whether circuits lead from the first rack of a pair to its second only: then a rack may have one circuit that
         begins there, and one that ends there. Otherwise the demand of a pair is that of both directions.
-
-    Examples
-    --------
-    >>> demand = {("a", "b"): 9, ("b", "c"): 10, ("c", "d"): 9}
-    >>> matching(demand, [[]], ["abcd"])
-    [[('a', 'b'), ('c', 'd')]]
-    >>> matching(demand, [[], []], ["abcd", "abcd"])
-    [[('a', 'b'), ('c', 'd')], [('b', 'c')]]
     """
     import math  # here, as few of the guest's programs need them
 
