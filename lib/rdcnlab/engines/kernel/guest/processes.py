@@ -132,7 +132,9 @@ def _start(command: Command, directory: Path, environment: dict[str, str], conso
         finally:
             os.close(theirs)
         walls = _told(told)
-        return Started(process, walls.get("child-pid") or process.pid, sandbox.described(command.kind, walls))
+        # a launcher that ended before it said anything has a reason, which is on the console
+        jail = sandbox.described(command.kind, walls) if walls else ""
+        return Started(process, walls.get("child-pid") or process.pid, jail)
 
 
 def _told(told: FileIO) -> dict[str, Any]:
