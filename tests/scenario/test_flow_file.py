@@ -62,6 +62,9 @@ def test_a_scenario_in_yaml_is_that_of_code(tmp_path: Path) -> None:
     lines = "flows: [{file: flows.txt, cc: dctcp, until: 5 ms}]\nlimit: 100 ms\n"
     (tmp_path / "x.yaml").write_text(f"network: {{fabric: leaf-spine, leaves: 2, spines: 2, hosts: 2}}\n{lines}")
     assert Scenario.load(tmp_path / "x.yaml").hash == scenario.hash
+    (tmp_path / "z.yaml").write_text((tmp_path / "x.yaml").read_text().replace("until: 5 ms", "until: 5"))
+    with pytest.raises(InputError, match=r"until.*a duration such as"):
+        Scenario.load(tmp_path / "z.yaml")
     (tmp_path / "y.yaml").write_text(scenario.dump())
     assert Scenario.load(tmp_path / "y.yaml").hash == scenario.hash
 

@@ -149,7 +149,7 @@ def _with_preset(data: dict[str, Any], *, text: bool, directory: Path | None) ->
     else:
         network_preset = None
     if "flows" in data:
-        data = {**data, "flows": flow_file.expanded(data["flows"], _hosts(data), directory)}
+        data = {**data, "flows": flow_file.expanded(data["flows"], _hosts(data), directory, text=text)}
     if network_preset is not None and isinstance(data.get("flows"), list | tuple):
         data = {**data, "flows": [_routed(flow, network_preset) for flow in data["flows"]]}
     return data

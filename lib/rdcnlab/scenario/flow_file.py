@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from rdcnlab.fields import input_file
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.files import unreadable
-from rdcnlab.fields.units import DURATION, SIZE
+from rdcnlab.fields.units import DURATION, SIZE, Quantity
 from rdcnlab.scenario.ranges import MOST_ITEMS
 
 #: Fields of the entry that no flow has.
@@ -38,7 +38,7 @@ class _Row(NamedTuple):
     of_htsim: bool
 
 
-def expanded(items: Any, hosts: Sequence[str], directory: Path | None) -> Any:
+def expanded(items: Any, hosts: Sequence[str], directory: Path | None, *, text: bool) -> Any:
     """Return the plain data of flows, in which each entry with a file is replaced by the flows of the file.
 
     Parameters
@@ -51,6 +51,8 @@ def expanded(items: Any, hosts: Sequence[str], directory: Path | None) -> Any:
         Names of the network's hosts; the file's host n is the n-th of them, counted from 0.
     directory : Path or None
         Directory of relative paths.
+    text : bool
+        Whether numbers of the entry need their unit, as in a scenario in YAML.
 
     Raises
     ------
@@ -62,7 +64,7 @@ def expanded(items: Any, hosts: Sequence[str], directory: Path | None) -> Any:
     flows: list[Any] = []
     for place, item in enumerate(items):
         if isinstance(item, dict) and isinstance(item.get("file"), str):
-            flows += _flows(item, f"flows[{place}]", hosts, directory)
+            flows += _flows(item, f"flows[{place}]", hosts, directory, text=text)
         else:
             flows.append(item)
         if len(flows) > MOST_ITEMS:
@@ -71,11 +73,13 @@ def expanded(items: Any, hosts: Sequence[str], directory: Path | None) -> Any:
     return flows
 
 
-def _flows(item: dict[str, Any], field: str, hosts: Sequence[str], directory: Path | None) -> Iterator[dict[str, Any]]:
+def _flows(
+    item: dict[str, Any], field: str, hosts: Sequence[str], directory: Path | None, *, text: bool
+) -> Iterator[dict[str, Any]]:
     """Yield the flows of a file."""
     given = item["file"]
     common = {name: value for name, value in item.items() if name not in _OWN}
-    until, most = _number(item, field, "until", DURATION), _number(item, field, "at_most", SIZE)
+    until, most = (_number(item, field, *each, text=text) for each in (("until", DURATION), ("at_most", SIZE)))
     unit = item.get("unit")
     if unit is not None and unit not in UNITS:
         raise InputError.unknown(f"{field}.unit", unit, UNITS, "unit")
@@ -136,13 +140,12 @@ def _host(word: str, hosts: Sequence[str], field: str, where: str) -> str:
     return hosts[int(word)]
 
 
-def _number(item: dict[str, Any], field: str, name: str, kind: Any) -> int | None:
+def _number(item: dict[str, Any], field: str, name: str, kind: Quantity, *, text: bool) -> int | None:
     """Return a field of the entry that has a unit."""
     value = item.get(name)
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0 and not text):
         return value
     try:
-        number: int = kind.parse(value)
-    except (ValueError, TypeError) as error:
+        return kind.parse(str(value))
+    except ValueError as error:
         raise InputError.of(f"{field}.{name}", value, str(error)) from None
-    return number

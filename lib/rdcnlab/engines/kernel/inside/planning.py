@@ -119,7 +119,7 @@ def controller(name: str, text: str, directed: bool) -> Callable[[State], Planne
     if not callable(own):
         raise Wrong(f"the controller {name} has no function decide(state) or decide(demand, circuits)")
     code = getattr(own, "__code__", None)
-    takes_state = code is None or code.co_argcount == 1
+    takes_state = code is None or code.co_argcount - len(getattr(own, "__defaults__", None) or ()) == 1
 
     def decide(state: State) -> Planned:
         try:

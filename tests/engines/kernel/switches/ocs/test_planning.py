@@ -136,6 +136,13 @@ def test_a_wrong_plan_is_refused_in_words(planning: ModuleType, returned: str, m
         decide(planning.State(0, {}, {}, {}, [], racks, [], RATE, MS, 20_000))
 
 
+def test_parameters_with_a_default_are_the_users_own(planning: ModuleType) -> None:
+    decide = planning.controller(
+        "own.py", "def decide(state, least=5):\n    return [] if state.now < least else 1\n", True
+    )
+    assert [*decide(planning.State(0, {}, {}, {}, [], {}, [], RATE, MS, 20_000))] == [(None, [], None)]
+
+
 def made(directory: Path, controller: str | None, **network: Any) -> Scenario:
     flows = [
         {"name": f"f{a}-{b}", "src": f"h{a}", "dst": f"h{b}", "size": 300_000, "cc": "cubic", "connect": "start"}
