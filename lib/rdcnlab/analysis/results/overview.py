@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rdcnlab.analysis import figures, palettes, tables
 from rdcnlab.analysis.results import programs
+from rdcnlab.analysis.results.lanes import name_rows
 from rdcnlab.analysis.results.reduce import envelope, extremes
 from rdcnlab.analysis.results.series import Queue, Series, Slot, queue_name, total
 from rdcnlab.analysis.show.paint import ink_on
@@ -121,15 +122,7 @@ def _timetables(ax: Axes, rows: Mapping[str, list[Slot]], series: Series, span: 
     if len(decided):
         above: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
         ax.plot(decided * 1e3, np.ones(len(decided)), "v", color="#333333", markersize=3.5, label="decision", **above)
-    names = [name if len(name) <= 14 else f"{name[:12]}…" for name in rows]
-    if more:
-        names.append(f"and {more} more")
-    ax.set(ylim=(len(names) - 0.4, -0.6), yticks=range(len(names)))
-    ax.set_yticklabels(names, fontsize=7)
-    ax.tick_params(axis="both", length=0)
-    ax.grid(visible=False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_visible(False)
+    name_rows(ax, rows, more)
     links = ax.get_legend_handles_labels()[0]
     if len(links) > 1:
         figures.legend_above(ax, right=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rdcnlab.analysis import figures
+from rdcnlab.analysis.results.lanes import name_rows
 from rdcnlab.analysis.show.paint import INK, width
 from rdcnlab.runs.parts import Part
 from rdcnlab.runs.run import Run
@@ -21,7 +22,7 @@ MOST = 8
 #: Size of commands in points, and the space around them in inches.
 _SIZE, _AROUND = 6.0, 0.04
 #: Letters of a command that is shown, at most, and of a program's name.
-_LETTERS, _NAME = 60, 14
+_LETTERS = 60
 _PROGRAMS = Part(("program", "command", "start_s", "end_s"))
 
 
@@ -81,15 +82,7 @@ def draw(ax: Axes, ran: Sequence[Ran], span_s: tuple[float, float], wide: float)
         length = max(last - first, 0.02 / inches)
         ax.broken_barh([(first * 1e3, length * 1e3)], (row - 0.4, 0.8), facecolor=figures.REFERENCE, edgecolor="none")
         _label(ax, program.command, (first - begin) * inches, (first + length - begin) * inches, row, span_s, wide)
-    names = [_short(program.name, _NAME) for program in ran[:MOST]]
-    if len(ran) > MOST:
-        names.append(f"and {len(ran) - MOST} more")
-    ax.set(ylim=(len(names) - 0.4, -0.6), yticks=range(len(names)))
-    ax.set_yticklabels(names, fontsize=7)
-    ax.tick_params(axis="both", length=0)
-    ax.grid(visible=False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_visible(False)
+    name_rows(ax, (program.name for program in ran[:MOST]), len(ran) - MOST)
 
 
 def _label(ax: Axes, text: str, left: float, right: float, row: int, span_s: tuple[float, float], wide: float) -> None:
