@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST = 8
 #: Size of commands in points, and the space around them in inches.
 _SIZE, _AROUND = 6.0, 0.04
-#: Letters of a command that is shown, at most, and of a program's name.
+#: Letters of a command that is shown, at most.
 _LETTERS = 60
 _PROGRAMS = Part(("program", "command", "start_s", "end_s"))
 
